@@ -1,0 +1,1 @@
+"""Agent definitions: reading, finding and merging them."""

@@ -1,0 +1,1 @@
+"""The board: task files, claims, and who is alive. Strangers to `agents`."""

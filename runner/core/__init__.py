@@ -1,0 +1,1 @@
+"""What everything stands on: time, files, names, the journal, settings, logs."""

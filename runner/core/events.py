@@ -1,0 +1,107 @@
+"""The journal: one line per thing that happened, one file per run.
+
+A line is `{"ts", "event", "run", "teammate", "task", "attempt", ...}`; the event names are
+those of `EVENTS`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from threading import Lock
+from typing import Any, Protocol
+
+from runner.core.clock import Clock, to_iso
+from runner.core.files import append_line, encode_line
+
+EVENTS = frozenset(
+    """
+    run.started run.ended
+    teammate.spawned teammate.working teammate.idle teammate.shutdown teammate.crashed
+    task.claimed task.lost task.released task.stale task.retried task.reported task.verified
+    task.verify_failed task.integrated task.completed task.failed task.unclaimable
+    task.added task.edited task.deleted
+    agent.resolved model.chosen turn.ended tool.ended
+    message.sent message.delivered request.opened request.decided
+    history.compacted identity.injected budget.reached board.problem
+    """.split()
+)
+
+Listener = Callable[[dict[str, Any]], None]
+
+
+class Journal(Protocol):
+    """Where events go. Safe to call from any thread."""
+
+    def emit(
+        self,
+        event: str,
+        *,
+        teammate: str | None = None,
+        task: int | str | None = None,
+        attempt: int | None = None,
+        **facts: Any,
+    ) -> None: ...
+
+
+class FileJournal:
+    """Appends to one `.jsonl` file and tells listeners. One writer per file."""
+
+    def __init__(self, path: Path, *, run: str | None, clock: Clock) -> None:
+        self.path = path
+        self._run = run
+        self._clock = clock
+        self._lock = Lock()
+        self._listeners: list[Listener] = []
+
+    def subscribe(self, listener: Listener) -> None:
+        """`listener` gets every later line as a dict, on the thread that emits it."""
+        self._listeners.append(listener)
+
+    def emit(
+        self,
+        event: str,
+        *,
+        teammate: str | None = None,
+        task: int | str | None = None,
+        attempt: int | None = None,
+        **facts: Any,
+    ) -> None:
+        if event not in EVENTS:
+            raise AssertionError(f"unknown event {event!r}")
+        line = {
+            "ts": to_iso(self._clock.now()),
+            "event": event,
+            "run": self._run,
+            "teammate": teammate,
+            "task": task,
+            "attempt": attempt,
+            **facts,
+        }
+        with self._lock:
+            append_line(self.path, encode_line(line))
+            for listener in self._listeners:
+                listener(line)
+
+
+def read_journal(path: Path) -> Iterator[dict[str, Any]]:
+    """The whole lines of one journal; a damaged line costs itself only."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return
+    for line in data.split(b"\n"):
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict) and "event" in value:
+            yield value
+
+
+def merged(paths: Iterable[Path]) -> list[dict[str, Any]]:
+    """The lines of several journals in the order of their time stamps."""
+    lines = [line for path in paths for line in read_journal(path)]
+    lines.sort(key=lambda line: str(line.get("ts", "")))
+    return lines

@@ -1,0 +1,179 @@
+"""Files that are never half there: atomic replace, exclusive creation, whole lines, one lock.
+
+A save is: temporary dotfile in the same folder, write, flush, fsync, `os.replace`. A reader sees
+the old file or the new one. A death in between leaves a dotfile `.<name>.<random>.tmp`, which no
+scan takes for a task and `sweep_leftovers` removes later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from runner.core.ids import random_id
+from runner.errors import BoardBusy, SaveFailed
+
+LOCK_TIMEOUT_S = 10.0
+_LOCK_POLL_S = 0.005
+_TMP_SUFFIX = ".tmp"
+
+
+def encode_json(value: Any) -> bytes:
+    """JSON as every file of ours has it: indent 2, readable non-ASCII, final newline, UTF-8.
+
+    Lone surrogates, which UTF-8 cannot hold, become U+FFFD.
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return clean_text(text).encode()
+
+
+def encode_line(value: Any) -> bytes:
+    """One JSON object as one line of a `.jsonl` file."""
+    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    return clean_text(text).encode() + b"\n"
+
+
+def clean_text(text: str) -> str:
+    """`text` with lone surrogates replaced by U+FFFD, so that it always encodes."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def atomic_write(path: Path, data: bytes, *, guard: Callable[[], None] | None = None) -> None:
+    """Replace `path` by `data`, whole or not at all; the file's mode is kept.
+
+    `guard` runs right before the replace and may raise to call it off. Raises: SaveFailed.
+    """
+    mode: int | None = None
+    with contextlib.suppress(FileNotFoundError):
+        mode = stat.S_IMODE(path.stat().st_mode)
+    # root may write anything, so the bits are looked at, not tried
+    if mode is not None and not mode & 0o222:
+        raise SaveFailed(path, "the file is read-only (no write bits)")
+    temporary = _write_temporary(path, data, mode)
+    try:
+        if guard is not None:
+            guard()
+        temporary.replace(path)
+    except OSError as error:
+        raise SaveFailed(path, error.strerror or str(error)) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def create_exclusive(path: Path, data: bytes) -> bool:
+    """Put a whole new file in place; False if the name is taken. Raises: SaveFailed."""
+    temporary = _write_temporary(path, data, None)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise SaveFailed(path, error.strerror or str(error)) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return True
+
+
+def _write_temporary(path: Path, data: bytes, mode: int | None) -> Path:
+    temporary = path.with_name(f".{path.name[:120]}.{random_id()}{_TMP_SUFFIX}")
+    try:
+        with temporary.open("xb") as stream:
+            if mode is not None:
+                os.fchmod(stream.fileno(), mode)
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise SaveFailed(path, error.strerror or str(error)) from error
+    return temporary
+
+
+def sweep_leftovers(folder: Path, *, older_than: float) -> list[Path]:
+    """Remove temporaries of dead saves whose mtime (epoch seconds) is before `older_than`."""
+    removed = []
+    for path in folder.glob(f".*{_TMP_SUFFIX}"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < older_than:
+                path.unlink()
+                removed.append(path)
+    return removed
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Append one line (ending in a newline) in one write; a torn last line is closed first.
+
+    Raises: SaveFailed.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            size = os.fstat(descriptor).st_size
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                line = b"\n" + line
+            os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise SaveFailed(path, error.strerror or str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A lock that is held now."""
+
+    path: Path
+    inode: int
+
+    def check(self) -> None:
+        """Make sure that the held file is still the one at the path.
+
+        Raises: BoardBusy, when somebody deleted the lock file meanwhile: start again.
+        """
+        try:
+            if self.path.stat().st_ino == self.inode:
+                return
+        except FileNotFoundError:
+            pass
+        raise BoardBusy(self.path, 0.0, "nobody: the lock file was deleted meanwhile")
+
+
+@contextlib.contextmanager
+def locked(
+    path: Path,
+    *,
+    timeout_s: float = LOCK_TIMEOUT_S,
+    cancelled: Callable[[], bool] | None = None,
+) -> Iterator[Held]:
+    """Hold the lock file `path` inside the block. For use within one synchronous hop only.
+
+    A new lock object every time: a shared one is reentrant and would let two teammates in.
+    `cancelled` is asked while waiting. Raises: BoardBusy.
+    """
+    held: list[int] = []
+    lock = FileLock(
+        path,
+        timeout=timeout_s,
+        poll_interval=_LOCK_POLL_S,
+        fallback_to_soft=False,
+        preserve_lock_file=True,
+        on_acquired=lambda descriptor: held.append(os.fstat(descriptor).st_ino),
+    )
+    try:
+        lock.acquire(cancel_check=cancelled)
+    except Timeout as error:
+        raise BoardBusy(path, timeout_s) from error
+    try:
+        yield Held(path, held[-1])
+    finally:
+        lock.release()

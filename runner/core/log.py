@@ -1,0 +1,46 @@
+"""Logs: structlog to standard error, snake_case events, facts as keys.
+
+structlog is imported at the first line that is logged: it costs more than a whole `tasks ready`.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+_configured = False
+
+
+def get_logger(name: str) -> Any:
+    """A structlog logger; teammate and task are bound through `structlog.contextvars`."""
+    import structlog
+
+    global _configured
+    if not _configured:
+        configure()
+        _configured = True
+    return structlog.get_logger(logger=name)
+
+
+def configure(level: int = logging.WARNING) -> None:
+    """Readable lines on a terminal, JSON lines elsewhere; only `level` and above."""
+    import structlog
+
+    global _configured
+    _configured = True
+    on_terminal = sys.stderr.isatty()
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.dev.ConsoleRenderer()
+            if on_terminal
+            else structlog.processors.JSONRenderer(ensure_ascii=False),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=False,
+    )

@@ -1,0 +1,1 @@
+"""Teammates and their cycle; no knowledge of models."""

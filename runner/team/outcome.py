@@ -1,0 +1,92 @@
+"""How an attempt ends: one type per kind, each mapped to one verb of the board."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What an attempt used. `usd` is None when a price is unknown. Times are seconds."""
+
+    turns: int = 0
+    tool_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = 0.0
+    seconds: float = 0.0
+    changed_files: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The form in a task file and in reports: camelCase keys."""
+        return {
+            "turns": self.turns,
+            "toolCalls": self.tool_calls,
+            "inputTokens": self.input_tokens,
+            "outputTokens": self.output_tokens,
+            "usd": self.usd,
+            "seconds": round(self.seconds, 3),
+            "changedFiles": list(self.changed_files),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """A checked result. For a message turn `result` is None."""
+
+    result: Any = None
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """Final: declared by the agent, `run` exit other than 0, verify, schema or reminder limit."""
+
+    error: str
+    result: Any = None
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitReached:
+    """A limit ended the attempt.
+
+    `max_turns`, `timeout` and `repeated_calls` fail the task; `budget` hands it back and ends the
+    run with exit 4.
+    """
+
+    limit: Literal["max_turns", "timeout", "repeated_calls", "budget"]
+    error: str
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faulted:
+    """A fault that may pass (5xx, network, unexpected exception): retried with back-off."""
+
+    error: str
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedBack:
+    """Back to pending without fault: stop, agent or model gone, bad key.
+
+    `stop_claiming` is set when claiming on would fail task after task (401, 403).
+    """
+
+    reason: str
+    stop_claiming: bool = False
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """The claim was gone: nothing is written to the task."""
+
+    found: str
+    usage: Usage = field(default_factory=Usage)
+
+
+Outcome = Done | Failed | LimitReached | Faulted | HandedBack | Lost

@@ -1,0 +1,1 @@
+"""Public helpers for testing teams without a model or a clock."""

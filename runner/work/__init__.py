@@ -1,0 +1,1 @@
+"""One task by one agent: history, turn loop, tools, result."""

@@ -1,0 +1,1 @@
+"""The tools that an agent may call, one file per kind."""
