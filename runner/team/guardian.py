@@ -1,0 +1,129 @@
+"""The guardian: whatever happens to a run, the processes of its tools die with it.
+
+One small process per run, in its own session. It inherits the run lock and reads a pipe on which
+the run names every process group it starts; at the end of that pipe (the run is gone, however it
+went) it kills those groups and exits. Only then is the run lock free, so whoever sees the lock
+free knows that nothing of that run works on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+_MAIN = Path(__file__).with_name("guardian_main.py")
+_LAST_WORD_S = 2.0
+
+
+class ProcessGroups:
+    """The process groups that are running now. This base class tells nobody: for tests.
+
+    Safe to call from any thread. Ids are process group ids, as `os.killpg` takes them.
+    """
+
+    def __init__(self) -> None:
+        self._groups: set[int] = set()
+        self._mutex = threading.Lock()
+
+    @property
+    def groups(self) -> frozenset[int]:
+        with self._mutex:
+            return frozenset(self._groups)
+
+    def add(self, group: int) -> None:
+        """Register a group before it is let run. Raises: OSError, when nothing can guard it."""
+        with self._mutex:
+            self._groups.add(group)
+            self._tell(f"+{group}\n")
+
+    def remove(self, group: int) -> None:
+        """Forget a group that has ended; unknown ones are no error."""
+        with self._mutex:
+            if group in self._groups:
+                self._groups.discard(group)
+                self._tell(f"-{group}\n")
+
+    def kill_all(self) -> None:
+        """Kill every registered group and forget it."""
+        for group in self.groups:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, signal.SIGKILL)
+            self.remove(group)
+
+    def close(self) -> None:
+        """Kill what is left; nothing may be added afterwards."""
+        self.kill_all()
+
+    def _tell(self, line: str) -> None:
+        """Called with the mutex held."""
+
+
+class GuardedGroups(ProcessGroups):
+    """Process groups with a guardian, which is started with the first group.
+
+    `lock_descriptor` is the open descriptor of the run lock. Before the first group there is
+    nothing to guard, and the lock is free as soon as the run is gone: a run without commands
+    pays for no process.
+    """
+
+    def __init__(self, lock_descriptor: int) -> None:
+        super().__init__()
+        self._lock_descriptor = lock_descriptor
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The guardian's process id; None while there is none."""
+        return self._process.pid if self._process is not None else None
+
+    def close(self) -> None:
+        self.kill_all()
+        with self._mutex:
+            self._dismiss()
+
+    def _tell(self, line: str) -> None:
+        try:
+            self._write(line)
+        except BrokenPipeError:
+            # somebody killed the guardian: a new one gets the whole list, this line included
+            self._dismiss()
+            self._write("".join(f"+{group}\n" for group in sorted(self._groups)))
+
+    def _write(self, text: str) -> None:
+        if self._process is None:
+            self._process = self._start()
+        stream = self._process.stdin
+        if stream is None:
+            raise AssertionError("unreachable: the guardian is started with a pipe")
+        os.write(stream.fileno(), text.encode())
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        """Nothing else of ours stays open in it: not the terminal, not a pipe that CI waits for."""
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_MAIN)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            cwd="/",
+            env={},
+            pass_fds=(self._lock_descriptor,),
+            start_new_session=True,
+        )
+
+    def _dismiss(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            process.wait(timeout=_LAST_WORD_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

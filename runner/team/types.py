@@ -1,0 +1,163 @@
+"""What the team and the work agree on: assignments, messages, and what a work sees of a teammate.
+
+`Work` is the one seam between them. A work gets an assignment and a teammate and returns the
+outcome; it never completes, fails or releases the task itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from runner.board.board import Board
+from runner.board.outlook import RefusesFor
+from runner.board.task import Claimant, Fence, Key, Task, key_of
+from runner.core.clock import Clock
+from runner.core.events import Journal
+from runner.errors import NotClaimable
+from runner.team.guardian import ProcessGroups
+from runner.team.outcome import Outcome
+
+LEAD = "lead"
+"""Reserved: whoever steers the team from outside."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One line of an inbox. `timestamp` is ISO 8601 UTC; `extra` holds the line's other keys."""
+
+    id: str
+    type: str
+    sender: str
+    content: str
+    timestamp: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The line as it stands in the file: `sender` is the key `from`."""
+        return {
+            "id": self.id,
+            "type": self.type,
+            "from": self.sender,
+            "content": self.content,
+            "timestamp": self.timestamp,
+            **self.extra,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mail:
+    """Messages in the order of their arrival.
+
+    Call `commit()` right after the transcript write that holds them: until then a crash delivers
+    them again, afterwards they count as read. Calling it twice is harmless.
+    """
+
+    messages: tuple[Message, ...]
+    commit: Callable[[], Awaitable[None]]
+
+
+Assignment = Task | Mail
+Work = Callable[[Assignment, "Teammate"], Awaitable[Outcome]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """What a teammate is at, for the live view. The work writes `turn` and `tool`.
+
+    `since` is the clock's monotonic time of the last change between work and idle.
+    """
+
+    status: str = "idle"
+    task: Key | None = None
+    turn: int | None = None
+    tool: str | None = None
+    since: float = 0.0
+
+
+class Post(Protocol):
+    """A teammate's way to its inbox and to the others."""
+
+    async def receive(self) -> Mail | None:
+        """What has arrived and is meant for the model."""
+        ...
+
+    async def send(self, to: str, text: str, type_: str, extra: Mapping[str, Any]) -> str:
+        """Put one message into an inbox; its id. Raises: UnknownRecipient, UnsafeName."""
+        ...
+
+    def members(self) -> tuple[str, ...]:
+        """Everybody who can be written to."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Teammate:
+    """A long-lived worker as its work sees it.
+
+    `agent` is what the roster says (None: the agent named like the role, else `task`). `memory`
+    is free for the work and lives as long as the teammate: the carried history, say. `task` is
+    the open task, None in a message turn. `asked_to_stop` reads the run's stop flag. `only`
+    restricts what may be claimed; None is everything.
+    """
+
+    name: str
+    role: str
+    agent: str | None
+    team: str
+    run: str
+    board: Board
+    clock: Clock
+    journal: Journal
+    processes: ProcessGroups
+    post: Post
+    asked_to_stop: Callable[[], bool] = lambda: False
+    refuses_for: RefusesFor | None = None
+    only: frozenset[Key] | None = None
+    progress: Progress = field(default_factory=Progress)
+    memory: dict[str, Any] = field(default_factory=dict)
+    task: Task | None = None
+    next_task: Task | None = None
+
+    @property
+    def stopping(self) -> bool:
+        """A graceful stop was asked for: end the turn, then return `HandedBack`."""
+        return self.asked_to_stop()
+
+    @property
+    def claimant(self) -> Claimant:
+        return Claimant(name=self.name, role=self.role, agent=self.agent)
+
+    @property
+    def fences(self) -> frozenset[Fence]:
+        """The claims that this teammate holds now."""
+        return frozenset(task.fence for task in (self.task, self.next_task) if task is not None)
+
+    def members(self) -> tuple[str, ...]:
+        return self.post.members()
+
+    async def new_mail(self) -> Mail | None:
+        """Messages that arrived during work; control messages are kept back for the cycle."""
+        return await self.post.receive()
+
+    async def send(self, to: str, text: str, type: str = "message", **extra: Any) -> str:
+        """Send `text` to a member; the message's id. Raises: UnknownRecipient, UnsafeName."""
+        return await self.post.send(to, text, type, extra)
+
+    async def claim_task(self, task_id: int | str) -> Task:
+        """Claim this task now; the cycle works on it after this turn.
+
+        Raises: TaskNotFound, NotClaimable (also while a task is open).
+        """
+        held = self.task or self.next_task
+        if held is not None:
+            raise NotClaimable(task_id, f"{self.name} has task {held.id} open; finish it first")
+        if self.stopping:
+            raise NotClaimable(task_id, "the run is stopping")
+        if self.only is not None and key_of(task_id) not in self.only:
+            raise NotClaimable(task_id, "this run works on other tasks only (--only)")
+        self.next_task = await self.board.claim(
+            task_id, self.claimant, refuses_for=self.refuses_for
+        )
+        return self.next_task
