@@ -1,0 +1,300 @@
+"""Plain commands: each in a process group of its own, and nothing of it left running.
+
+The order of a start is what makes `kill -9` of the run safe at any instant: the child waits at a
+gate (a line on its standard input), its group is made known to the guardian, then the gate is
+opened. A run that dies before that closes the pipe and the child ends without having begun; one
+that dies later is cleaned up after by the guardian.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+import anyio
+import anyio.to_thread
+
+from runner.core.clock import Clock, SystemClock
+from runner.errors import ToolError
+from runner.work.capture import Capture, Keep
+from runner.work.environment import tool_environment
+
+OUTPUT_LIMIT = 65_536  # bytes
+TERM_GRACE_S = 2.0
+_KILL_WAIT_S = 5.0  # only a process stuck in the kernel outlives SIGKILL by that much
+_DRAIN_LIMIT = 1_048_576  # bytes; as much as a pipe can hold
+_CHUNK = 65_536
+_GATE = 'read -r _ && exec "$@" </dev/null'
+
+Command = str | Sequence[str]
+"""Text for `sh -c`, or an argument vector."""
+
+
+class Groups(Protocol):
+    """Where process groups are made known so that they die with the run; any thread may call."""
+
+    def add(self, pgid: int) -> None: ...
+
+    def remove(self, pgid: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandResult:
+    """How a command ended.
+
+    `exit` is the exit status as a shell shows it (128 + N for death by signal N), None after a
+    timeout. `output` is standard output and standard error as they came; `truncated` when the
+    bound left some of it out.
+    """
+
+    exit: int | None
+    output: str
+    seconds: float
+    timed_out: bool
+    truncated: bool
+
+
+class CommandGroups:
+    """What the commands of one attempt left running in the background; it dies with the attempt.
+
+    Their output is read and thrown away meanwhile, so that a server which logs neither blocks nor
+    is killed by a closed pipe.
+    """
+
+    def __init__(self, processes: Groups) -> None:
+        self.processes = processes
+        self._outputs: dict[int, int | None] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def running(self) -> tuple[int, ...]:
+        """The groups that still have a living member."""
+        self._forget_ended()
+        return tuple(self._outputs)
+
+    def adopt(self, pgid: int, output: int) -> None:
+        """Take over a group and the read end of its output."""
+        self._forget_ended()
+        self._outputs[pgid] = output
+        asyncio.get_running_loop().add_reader(output, self._discard, pgid, output)
+
+    def close(self) -> None:
+        """Kill all of them."""
+        for pgid in list(self._outputs):
+            signal_group(pgid, signal.SIGKILL)
+            self._forget(pgid)
+
+    def _forget_ended(self) -> None:
+        # soon, because the number of an empty group may be given to a stranger
+        for pgid in list(self._outputs):
+            if not group_lives(pgid):
+                self._forget(pgid)
+
+    def _forget(self, pgid: int) -> None:
+        self._close_output(pgid)
+        del self._outputs[pgid]
+        self.processes.remove(pgid)
+
+    def _close_output(self, pgid: int) -> None:
+        output = self._outputs[pgid]
+        if output is not None:
+            asyncio.get_running_loop().remove_reader(output)
+            os.close(output)
+            self._outputs[pgid] = None
+
+    def _discard(self, pgid: int, output: int) -> None:
+        if os.read(output, _CHUNK) == b"":
+            self._close_output(pgid)
+
+
+async def run_command(
+    command: Command,
+    *,
+    cwd: Path,
+    timeout_s: float,
+    processes: Groups,
+    leftovers: CommandGroups | None = None,
+    env: Mapping[str, str] | None = None,
+    output_limit: int = OUTPUT_LIMIT,
+    keep: Keep = "tail",
+    clock: Clock | None = None,
+) -> CommandResult:
+    """Run one command with an empty standard input and wait for its foreground process.
+
+    A background process does not delay the return, whatever it holds open. It goes to `leftovers`
+    or, without them, is killed here. At the timeout the group gets SIGTERM, two seconds later
+    SIGKILL; a cancelled call kills it at once. `env` defaults to our environment without keys.
+
+    Raises: ToolError, when the command cannot be started.
+    """
+    argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
+    environment = tool_environment(os.environ) if env is None else dict(env)
+    clock = clock or SystemClock()
+    started = clock.monotonic()
+    capture = Capture(output_limit, keep)
+    child = _Child(*await anyio.to_thread.run_sync(_start, argv, cwd, environment, processes))
+    finished = False
+    try:
+        finished = await child.attend(capture, timeout_s)
+        child.drain(capture)
+    finally:
+        if finished and leftovers is not None and group_lives(child.pgid):
+            leftovers.adopt(child.pgid, child.output)
+        else:
+            signal_group(child.pgid, signal.SIGKILL)
+            os.close(child.output)
+            processes.remove(child.pgid)
+    return CommandResult(
+        exit=child.exit_status if finished else None,
+        output=capture.text(),
+        seconds=clock.monotonic() - started,
+        timed_out=not finished,
+        truncated=capture.truncated,
+    )
+
+
+def signal_group(pgid: int, number: signal.Signals) -> None:
+    """Send a signal to every member of a group; one that is gone is no error."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pgid, number)
+
+
+def group_lives(pgid: int) -> bool:
+    """Whether the group has a member that is still there."""
+    try:
+        os.killpg(pgid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # only on macOS: all that is left are zombies
+        return False
+    return True
+
+
+_Started = tuple[subprocess.Popen[bytes], int]
+
+
+def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str], processes: Groups) -> _Started:
+    """Start, make known, open the gate; in this order, in one hop."""
+    if not argv:
+        raise ToolError("the command is empty")
+    output, write_end = os.pipe()
+    os.set_blocking(output, False)
+    try:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", _GATE, "sh", *argv],
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=write_end,
+            stderr=write_end,
+            cwd=cwd,
+            env=env,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        os.close(output)
+        raise ToolError(f"the command could not be started in {cwd}: {error}") from error
+    finally:
+        os.close(write_end)
+    try:
+        processes.add(process.pid)
+        _open_gate(process)
+    except BaseException:
+        signal_group(process.pid, signal.SIGKILL)
+        process.wait()
+        os.close(output)
+        raise
+    return process, output
+
+
+def _open_gate(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is None:
+        raise AssertionError("unreachable: started with a pipe")
+    with contextlib.suppress(BrokenPipeError), process.stdin as gate:
+        gate.write(b"\n")
+
+
+class _Child:
+    """A started command: its process, its group (of the same number), its output's read end."""
+
+    def __init__(self, process: subprocess.Popen[bytes], output: int) -> None:
+        self.pgid = process.pid
+        self.output = output
+        self._process = process
+        self._ended = anyio.Event()
+        # waiting goes on while the call is being cancelled: it is how we know that the kill worked
+        self._reaping = anyio.CancelScope(shield=True)
+
+    @property
+    def exit_status(self) -> int | None:
+        code = self._process.returncode
+        return 128 - code if code is not None and code < 0 else code
+
+    async def attend(self, capture: Capture, timeout_s: float) -> bool:
+        """Wait for the process while reading; False when the time was up and it was ended."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._pump, capture)
+            tasks.start_soon(self._reap)
+            try:
+                with anyio.move_on_after(timeout_s):
+                    await self._ended.wait()
+                finished = self._ended.is_set()
+                if not finished:
+                    signal_group(self.pgid, signal.SIGTERM)
+                    with anyio.move_on_after(TERM_GRACE_S):
+                        await self._ended.wait()
+            finally:
+                await self._make_sure()
+                tasks.cancel_scope.cancel()
+        return finished
+
+    async def _make_sure(self) -> None:
+        if not self._ended.is_set():
+            signal_group(self.pgid, signal.SIGKILL)
+            with anyio.move_on_after(_KILL_WAIT_S, shield=True):
+                await self._ended.wait()
+        self._reaping.cancel()
+
+    async def _reap(self) -> None:
+        with self._reaping:
+            # a thread outside the shared pool's count: forty long commands must not starve the rest
+            alone = anyio.CapacityLimiter(1)
+            await anyio.to_thread.run_sync(
+                self._process.wait, abandon_on_cancel=True, limiter=alone
+            )
+        self._ended.set()
+
+    async def _pump(self, capture: Capture) -> None:
+        while True:
+            await anyio.wait_readable(self.output)
+            if not self._read(capture):
+                return
+
+    def drain(self, capture: Capture) -> None:
+        """Take what is in the pipe now; whoever writes later was not the foreground process."""
+        left = _DRAIN_LIMIT
+        with contextlib.suppress(BlockingIOError):
+            while left > 0 and (count := self._read(capture)):
+                left -= count
+
+    def _read(self, capture: Capture) -> int:
+        data = os.read(self.output, _CHUNK)
+        capture.feed(data)
+        return len(data)
