@@ -1,12 +1,25 @@
-"""What can be set: `team.yaml` beside `.tasks/`, then `RUNNER_*`, then flags; later wins."""
+"""What can be set: `team.yaml` beside `.tasks/`, then `RUNNER_*`, then flags; later wins.
+
+Every value is checked where it comes from, so a wrong one is named with its file, variable or
+flag. Of the environment only the names in `VARIABLES` are ours: build systems set many other
+`RUNNER_*` variables (`RUNNER_OS`, `RUNNER_TEMP`), and those are ignored, spelling mistakes too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
+from runner.core import readers
+from runner.core.layout import Layout
+from runner.core.readers import Reader, Unfit
+from runner.core.strict_yaml import read_yaml
+from runner.errors import ConfigError
+
 DEFAULT_MEMBER_NAMES = ("alice", "bob", "carol")
+_MORE_NAMES = ("dave", "erin", "frank", "grace", "heidi", "ivan", "judy", "mallory", "niaj")
 DEFAULT_ROLE = "worker"
 
 
@@ -58,3 +71,226 @@ class Settings:
     budget: Budget = Budget()
     isolation: bool = False
     source: str | None = None
+
+
+VARIABLES: Mapping[str, str] = {
+    "RUNNER_TEAM": "team",
+    "RUNNER_MODEL": "model",
+    "RUNNER_MEMBERS": "members",
+    "RUNNER_HISTORY": "history",
+    "RUNNER_POLL_INTERVAL": "limits.poll_interval",
+    "RUNNER_IDLE_TIMEOUT": "limits.idle_timeout",
+    "RUNNER_GRACE": "limits.grace",
+    "RUNNER_MAX_TURNS": "limits.max_turns",
+    "RUNNER_TIMEOUT": "limits.timeout",
+    "RUNNER_MAX_RECURSION_DEPTH": "limits.max_recursion_depth",
+    "RUNNER_MAX_SUBAGENTS": "limits.max_subagents",
+    "RUNNER_VERIFY_TIMEOUT": "limits.verify_timeout",
+    "RUNNER_APPROVAL_TIMEOUT": "limits.approval_timeout",
+    "RUNNER_MAX_USD": "budget.usd",
+    "RUNNER_MAX_TOKENS": "budget.tokens",
+    "RUNNER_MAX_TIME": "budget.time",
+}
+"""The environment variables that are read, and the key of team.yaml that each one sets."""
+_FLAGS: Mapping[str, str] = {
+    "members": "--members",
+    "model": "--model",
+    "budget.usd": "--max-usd",
+    "budget.tokens": "--max-tokens",
+    "budget.time": "--max-time",
+}
+_SECTIONS = ("limits", "budget")
+
+
+def load_settings(
+    layout: Layout, environ: Mapping[str, str], overrides: Mapping[str, Any]
+) -> Settings:
+    """Settings of one run: `team.yaml`, then `environ`, then `overrides`; later wins.
+
+    `overrides` has keys as in team.yaml, dotted inside a section (`budget.usd`); None is not set.
+    A number of members keeps the first of a listed team and adds workers only beyond its end.
+    Raises: ConfigError.
+    """
+    listed: tuple[MemberSpec, ...] = ()
+    values: dict[str, Any] = {}
+    for where, shown, key, found in _layers(layout.team_yaml, environ, overrides):
+        try:
+            value = _READERS[key](found)
+        except Unfit as unfit:
+            at = f"{shown}{unfit.at}"
+            raise ConfigError(where, at, unfit.of(found), unfit.expected) from None
+        if key == "members":
+            if isinstance(value, int):
+                value = _first_members(listed, value)
+            listed = value
+        values[key] = value
+    source = str(layout.team_yaml) if layout.team_yaml.is_file() else None
+    return _settings(values, source)
+
+
+def _layers(
+    team_yaml: Path, environ: Mapping[str, str], overrides: Mapping[str, Any]
+) -> Iterator[tuple[str, str, str, Any]]:
+    """(where, key as shown, dotted key, value) of all that was set, weakest first."""
+    for key, value in _flatten(team_yaml):
+        yield str(team_yaml), key, key, value
+    for variable, key in VARIABLES.items():
+        text = environ.get(variable, "").strip()
+        if text:
+            yield "environment", variable, key, text if key in _TEXTS else _number_in(text)
+    for key, value in overrides.items():
+        if value is not None:
+            yield "command line", _FLAGS.get(key, key), key, value
+
+
+def _flatten(team_yaml: Path) -> Iterator[tuple[str, Any]]:
+    """The set values of the file under dotted keys; a value of null is not set."""
+    known = {key.partition(".")[0]: None for key in _READERS}
+    for key, value in _checked_keys(team_yaml, "", read_yaml(team_yaml), list(known)):
+        if key not in _SECTIONS:
+            yield key, value
+            continue
+        if not isinstance(value, dict):
+            raise ConfigError(team_yaml, key, value, "a mapping")
+        inner = [name.partition(".")[2] for name in _READERS if name.startswith(f"{key}.")]
+        for name, setting in _checked_keys(team_yaml, f"{key}.", value, inner):
+            yield f"{key}.{name}", setting
+
+
+def _checked_keys(
+    file: Path, prefix: str, mapping: Mapping[Any, Any], known: list[str]
+) -> Iterator[tuple[str, Any]]:
+    for key, value in mapping.items():
+        if key not in known:
+            raise ConfigError(
+                file, f"{prefix}{key}", "an unknown key", f"one of {', '.join(known)}"
+            )
+        if value is not None:
+            yield key, value
+
+
+def _settings(values: Mapping[str, Any], source: str | None) -> Settings:
+    plain = {key: value for key, value in values.items() if "." not in key}
+    limits = {
+        key.partition(".")[2]: value for key, value in values.items() if key.startswith("limits.")
+    }
+    in_seconds = {f"{key}_s" if key not in _COUNTS else key: limits[key] for key in limits}
+    return Settings(
+        **plain,
+        limits=Limits(**in_seconds),
+        budget=Budget(
+            usd=values.get("budget.usd"),
+            tokens=values.get("budget.tokens"),
+            time_s=values.get("budget.time"),
+        ),
+        source=source,
+    )
+
+
+def _first_members(listed: tuple[MemberSpec, ...], count: int) -> tuple[MemberSpec, ...]:
+    members = list(listed[:count])
+    taken = {member.name for member in listed}
+    spare = [name for name in (*DEFAULT_MEMBER_NAMES, *_MORE_NAMES) if name not in taken]
+    while len(members) < count:
+        name = spare.pop(0) if spare else f"{DEFAULT_ROLE}-{len(members) + 1}"
+        members.append(MemberSpec(name=name))
+    return tuple(members)
+
+
+def _aliases(value: Any) -> Mapping[str, tuple[str, ...]]:
+    aliases = {}
+    for alias, names in readers.mapping(value).items():
+        listed = [names] if isinstance(names, str) else names
+        if not isinstance(listed, list) or not listed:
+            raise Unfit("a model name or a list of them", at=f".{alias}", found=names)
+        if not all(isinstance(name, str) and name for name in listed):
+            raise Unfit("a list of model names", at=f".{alias}", found=names)
+        aliases[str(alias)] = tuple(listed)
+    return aliases
+
+
+def _names(value: Any) -> frozenset[str]:
+    listed = [value] if isinstance(value, str) else value
+    if isinstance(listed, list) and all(isinstance(name, str) and name for name in listed):
+        return frozenset(listed)
+    raise Unfit("a list of names")
+
+
+def _isolation(value: Any) -> bool:
+    if value == "none":
+        return False
+    raise Unfit("none: own worktrees are not part of this version")
+
+
+def _members(value: Any) -> int | tuple[MemberSpec, ...]:
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    if not isinstance(value, list) or not value:
+        raise Unfit("a number of teammates from 1 up, or a list of {name, role, agent}")
+    members = tuple(_member(f"[{at}]", item) for at, item in enumerate(value))
+    for at, member in enumerate(members):
+        if member.name in {other.name for other in members[:at]}:
+            raise Unfit("a name that no other member has", at=f"[{at}].name", found=member.name)
+    return members
+
+
+def _member(at: str, item: Any) -> MemberSpec:
+    fields = {"name": item} if isinstance(item, str) else item
+    if not isinstance(fields, dict) or "name" not in fields:
+        raise Unfit("{name, role, agent}", at=at, found=item)
+    for key, value in fields.items():
+        reader = _MEMBER_READERS.get(key)
+        if reader is None:
+            raise Unfit("one of name, role, agent", at=f"{at}.{key}", found="an unknown key")
+        if key != "name" and value is None:
+            continue
+        try:
+            reader(value)
+        except Unfit as unfit:
+            raise Unfit(unfit.expected, at=f"{at}.{key}", found=value) from None
+    if fields["name"] == "lead" and not fields.get("agent"):
+        raise Unfit(
+            "another name: lead is the person at the command line, unless an agent plays it",
+            at=f"{at}.name",
+            found="lead",
+        )
+    return MemberSpec(
+        name=fields["name"], role=fields.get("role") or DEFAULT_ROLE, agent=fields.get("agent")
+    )
+
+
+def _number_in(text: str) -> int | float | str:
+    """A number where `text` is one; the text otherwise, for the reader to refuse."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+_MEMBER_READERS = {"name": readers.name, "role": readers.text, "agent": readers.text}
+_TEXTS = ("team", "model", "history")
+_COUNTS = ("max_turns", "max_recursion_depth", "max_subagents")
+_READERS: Mapping[str, Reader] = {
+    "team": readers.text,
+    "model": readers.text,
+    "models": _aliases,
+    "members": _members,
+    "schema": readers.mapping,
+    "history": readers.one_of("carry", "fresh"),
+    "disabled_agents": _names,
+    "isolation": _isolation,
+    "limits.poll_interval": readers.number(above=0),
+    "limits.idle_timeout": readers.number(above=0),
+    "limits.grace": readers.number(),
+    "limits.max_turns": readers.count(least=1),
+    "limits.timeout": readers.number(above=0),
+    "limits.max_recursion_depth": readers.count(least=None),
+    "limits.max_subagents": readers.count(least=0),
+    "limits.verify_timeout": readers.number(above=0),
+    "limits.approval_timeout": readers.number(),
+    "budget.usd": readers.number(),
+    "budget.tokens": readers.count(least=0),
+    "budget.time": readers.number(above=0),
+}

@@ -1,0 +1,123 @@
+"""`runner events`: what happened on this board, from all its journals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from runner.cli import here, output
+from runner.core.clock import SystemClock, from_iso
+from runner.core.events import merged
+from runner.core.layout import Layout
+
+Event = dict[str, Any]
+_LOOK_S = 0.3
+_HEAD = frozenset({"ts", "event", "run", "teammate", "task", "attempt"})
+
+
+def events(
+    context: typer.Context,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on printing what happens, until stopped.")
+    ] = False,
+    as_json: here.AsJson = False,
+) -> None:
+    """Print the events of all runs and commands on this board, in order of time.
+
+    With --follow and --json together, each event is one line of JSON.
+    """
+    layout = here.layout(context)
+    if follow:
+        _follow(layout, as_json=as_json)
+        return
+    lines = merged(journals(layout))
+    if as_json:
+        output.print_json(lines)
+        return
+    for line in lines:
+        output.say(event_line(line))
+
+
+def journals(layout: Layout) -> list[Path]:
+    """The journal files of this board: every run's, and that of the commands."""
+    return [*sorted(layout.runs.glob("*.jsonl")), layout.cli_journal]
+
+
+def _follow(layout: Layout, *, as_json: bool) -> None:
+    import anyio
+
+    async def watch() -> None:
+        tails: dict[Path, Tail] = {}
+        while True:
+            fresh: list[Event] = []
+            for path in journals(layout):
+                fresh += tails.setdefault(path, Tail(path)).new_events()
+            for line in sorted(fresh, key=lambda event: str(event.get("ts", ""))):
+                output.say(json.dumps(line, ensure_ascii=True) if as_json else event_line(line))
+            await SystemClock().sleep(_LOOK_S)
+
+    anyio.run(watch)
+
+
+class Tail:
+    """The whole lines of a growing `.jsonl` file, each given once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+
+    def new_events(self) -> Iterator[Event]:
+        """What was appended since the last call; a line without its end waits for the next one."""
+        try:
+            with self._path.open("rb") as stream:
+                stream.seek(self._offset)
+                data = stream.read()
+        except FileNotFoundError:
+            return
+        whole = data[: data.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        for line in whole.split(b"\n"):
+            try:
+                value = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(value, dict) and "event" in value:
+                yield value
+
+
+def event_line(event: Event) -> str:
+    """`12:00:01 alice  claimed   3 Write the parser`: time, who, what, task, facts."""
+    who = output.one_line(event.get("teammate")) or "-"
+    what = output.one_line(event.get("event"))
+    group, _, verb = what.partition(".")
+    shown = verb.replace("_", " ") if group == "task" else what
+    task = output.one_line(event.get("task"))
+    facts = _facts(event)
+    line = f"{_local_time(event.get('ts'))} {who:<8} {shown:<18} {task:<4} {facts}"
+    return line.rstrip()
+
+
+def _facts(event: Event) -> str:
+    """The subject, or the reason, or whatever else the event carries."""
+    attempt = event.get("attempt")
+    again = f"(attempt {attempt})" if isinstance(attempt, int) and attempt > 1 else ""
+    rest = {key: value for key, value in event.items() if key not in _HEAD and value is not None}
+    told = [
+        output.one_line(rest.pop(key)) for key in ("subject", "reason", "error") if rest.get(key)
+    ]
+    if not told:
+        told = [f"{key}={output.one_line(value)}" for key, value in rest.items()]
+    return " ".join([*told, again]).strip()
+
+
+def _local_time(ts: object) -> str:
+    try:
+        moment: datetime = from_iso(str(ts))
+    except ValueError:
+        return "--:--:--"
+    return moment.astimezone().strftime("%H:%M:%S")

@@ -1,0 +1,152 @@
+"""What the command line prints: one JSON document, plain lines, or rich tables on a terminal.
+
+Facts and results go to standard output, notes and errors to standard error. A reader that went
+away (`runner ... | head -1`) silences the output; the command itself goes on to its end, so its
+exit code and its work stay what they were.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from runner.core.files import clean_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_CONTROL = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
+
+
+def prepare() -> None:
+    """Make the standard streams safe to use, whatever they are.
+
+    A closed descriptor 0, 1 or 2 is taken by the null device, so that no lock or pipe of ours gets
+    its number; text that a stream cannot encode is replaced.
+    """
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = sys.stdout or _null_stream()
+    sys.stderr = sys.stderr or _null_stream()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _null_stream() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - lives as long as we do
+
+
+def say(text: str = "") -> None:
+    """One line (or several) to standard output."""
+    _write(sys.stdout, text + "\n")
+
+
+def note(text: str) -> None:
+    """One line to standard error: what is not part of the answer."""
+    _write(sys.stderr, text + "\n")
+
+
+def print_json(value: Any) -> None:
+    """`value` as the one JSON document on standard output.
+
+    Readable non-ASCII where the stream can hold it, escapes where it cannot.
+    """
+    escape = not _holds_unicode(sys.stdout)
+    say(clean_text(json.dumps(value, indent=2, ensure_ascii=escape, default=str)))
+
+
+def print_error(message: str, *, code: int, as_json: bool) -> int:
+    """Tell why the command ends with `code`, and return `code`.
+
+    With `as_json` the document `{"error", "exit"}` is on standard output beside the message.
+    """
+    note(f"runner: {message}")
+    if as_json:
+        print_json({"error": message, "exit": code})
+    return code
+
+
+def _holds_unicode(stream: TextIO) -> bool:
+    return (getattr(stream, "encoding", None) or "").lower().replace("-", "") == "utf8"
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        silence(stream)
+
+
+def silence(stream: TextIO) -> None:
+    """Nobody reads `stream` any more: what is still written to it goes to the null device."""
+    with contextlib.suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
+
+
+def flush() -> None:
+    """Write out what is buffered; a reader that went away is no error."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            silence(stream)
+
+
+def one_line(value: object) -> str:
+    """Text of a board, a file or a model, made fit for one line of a terminal.
+
+    Control characters (line breaks, escape sequences) become spaces; None is empty.
+    """
+    if value is None:
+        return ""
+    return " ".join(clean_text(str(value)).translate(_CONTROL).split())
+
+
+def is_terminal() -> bool:
+    """Whether a person watches standard output."""
+    return sys.stdout.isatty()
+
+
+def console() -> Console:
+    """A rich console on standard output that takes no text for markup."""
+    from rich.console import Console
+
+    return Console(markup=False, emoji=False, highlight=False)
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table on a terminal, aligned lines elsewhere. The last column may be long."""
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    if is_terminal():
+        _print_rich_table(columns, cells)
+        return
+    widths = [
+        max(len(row[at]) for row in [list(columns), *cells]) for at in range(len(columns) - 1)
+    ]
+    for row in [[column.upper() for column in columns], *cells]:
+        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        say("  ".join([*padded, row[-1]]).rstrip())
+
+
+def _print_rich_table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for column in columns:
+        table.add_column(column, overflow="ellipsis", no_wrap=column != columns[-1])
+    for row in cells:
+        table.add_row(*row)
+    console().print(table)
