@@ -1,1 +1,118 @@
-"""Model providers, one file each, imported only when used."""
+"""Which model thinks: patterns and aliases, resolved to something that can be used here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.core.clock import Clock
+from runner.core.settings import Settings
+from runner.errors import ConfigError, ModelUnavailable
+from runner.work.messages import Model
+from runner.work.retry import Gate
+
+if TYPE_CHECKING:
+    from runner.work.models.script import ScriptModel
+
+LATER_PROVIDERS = frozenset({"anthropic", "openai", "ollama", "acp"})
+_ALIAS_PREFIX = "pi/"
+_MAX_ALIAS_DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A model with the reason why it was taken, for the journal and for people."""
+
+    model: Model
+    reason: str
+
+
+class Models:
+    """The models of one run, opened once and shared by its teammates.
+
+    `base_dir` is the folder of team.yaml, from which script paths count. `given` is a model that
+    was handed in from outside: it serves every pattern.
+    """
+
+    def __init__(self, settings: Settings, *, base_dir: Path, given: Model | None = None) -> None:
+        self._settings = settings
+        self._base_dir = base_dir
+        self._given = given
+        self._gates: dict[str, Gate] = {}
+        self._scripts: dict[Path, tuple[tuple[int, int], ScriptModel]] = {}
+
+    def choose(self, patterns: Sequence[str] | None) -> Choice:
+        """The first pattern that can be used here, else the team's default.
+
+        Raises: ModelUnavailable, with a line for every pattern that was looked at.
+        """
+        if self._given is not None:
+            return Choice(model=self._given, reason="handed in by the caller")
+        refusals: list[str] = []
+        wanted = [(pattern, "the agent's list") for pattern in patterns or ()]
+        if self._settings.model:
+            wanted.append((self._settings.model, "the team's default"))
+        for pattern, source in wanted:
+            for name in self._names(pattern, refusals):
+                try:
+                    model = self._open(name)
+                except (ModelUnavailable, ConfigError) as error:
+                    refusals.append(f"{_via(pattern, name)}: {error}")
+                else:
+                    skipped = f"; not usable: {'; '.join(refusals)}" if refusals else ""
+                    return Choice(model=model, reason=f"{_via(pattern, name)} ({source}){skipped}")
+        if not self._settings.model:
+            refusals.append("no default model is set")
+        raise ModelUnavailable("no usable model: " + "; ".join(dict.fromkeys(refusals)))
+
+    def gate(self, model: Model, clock: Clock) -> Gate:
+        """The gate of the model's provider, one for all teammates."""
+        provider = model.name.partition("/")[0]
+        return self._gates.setdefault(provider, Gate(clock))
+
+    def _names(self, pattern: str, refusals: list[str], depth: int = 0) -> list[str]:
+        """`provider/name` in order of preference, aliases followed."""
+        alias = pattern.removeprefix(_ALIAS_PREFIX)
+        meant = self._settings.models.get(pattern) or self._settings.models.get(alias)
+        if meant is None and alias == "inherit":
+            meant = (self._settings.model,) if self._settings.model else None
+        if meant is None:
+            if "/" not in alias:
+                refusals.append(f"{pattern}: no such alias under `models:` in team.yaml")
+                return []
+            return [pattern]
+        if depth >= _MAX_ALIAS_DEPTH:
+            refusals.append(f"{pattern}: aliases under `models:` lead in a circle")
+            return []
+        return [name for inner in meant for name in self._names(inner, refusals, depth + 1)]
+
+    def _open(self, name: str) -> Model:
+        provider, _, rest = name.partition("/")
+        if provider == "script":
+            return self._script(name, self._base_dir / rest)
+        if provider in LATER_PROVIDERS:
+            raise ModelUnavailable(f"provider {provider} is not part of this version")
+        raise ModelUnavailable(
+            f"no provider {provider!r}; there are script/PATH, and in a later version "
+            + ", ".join(f"{later}/NAME" for later in sorted(LATER_PROVIDERS))
+        )
+
+    def _script(self, name: str, path: Path) -> Model:
+        from runner.work.models.script import ScriptModel, load_script
+
+        try:
+            stat = path.stat()
+        except OSError as error:
+            raise ModelUnavailable(f"script file {path} is missing") from error
+        stamp = (stat.st_mtime_ns, stat.st_size)
+        known = self._scripts.get(path)
+        if known is None or known[0] != stamp:
+            known = (stamp, ScriptModel(name, load_script(path)))
+            self._scripts[path] = known
+        return known[1]
+
+
+def _via(pattern: str, name: str) -> str:
+    return name if pattern == name else f"{pattern} -> {name}"

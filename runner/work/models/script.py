@@ -1,0 +1,229 @@
+"""`script/PATH`: replays a YAML file of assistant turns, whose calls are really executed.
+
+    tasks: {"<id>": [turn, ...], "<id>/2": [turns of the second attempt]}
+    agents: {NAME: [turn, ...]}
+    default: [turn, ...]
+
+A turn is `{text?, calls?: [{TOOL: {args}}], fault?: KIND}`. It is made for examples and tests and
+says so when it runs out of turns; it never pretends to be a model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+import anyio
+
+from runner.core.strict_yaml import read_yaml
+from runner.errors import (
+    ConfigError,
+    ContextOverflow,
+    ModelOverloaded,
+    ModelRejected,
+    ModelUnavailable,
+)
+from runner.work.messages import ModelReply, ModelRequest, ToolCall
+
+Fault = Literal["overloaded", "rate_limited", "cut_call", "empty", "context_overflow", "hang"]
+FAULTS: tuple[str, ...] = get_args(Fault)
+RATE_LIMITED_FOR_S = 1.0
+_RAISED = frozenset({"overloaded", "rate_limited", "context_overflow"})
+_KEYS = frozenset({"text", "calls", "fault"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptTurn:
+    """One turn as written: the calls as (tool, arguments)."""
+
+    text: str = ""
+    calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    fault: Fault | None = None
+
+
+Turns = tuple[ScriptTurn, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """A whole file, checked."""
+
+    file: Path
+    tasks: Mapping[str, Turns]
+    agents: Mapping[str, Turns]
+    default: Turns | None
+
+    def turns_for(self, about: Mapping[str, str]) -> Turns | None:
+        """The turns meant for whoever asks: this attempt, the task, the agent, the default."""
+        task, attempt = about.get("task", ""), about.get("attempt", "")
+        for key in (f"{task}/{attempt}", task) if task else ():
+            if key in self.tasks:
+                return self.tasks[key]
+        return self.agents.get(about.get("agent", ""), self.default)
+
+
+class ScriptModel:
+    """Answers with the turn whose number is that of the request."""
+
+    def __init__(self, name: str, script: Script) -> None:
+        self._name = name
+        self._script = script
+        self._raised: dict[tuple[str, ...], int] = {}
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def price_usd(self, input_tokens: int, output_tokens: int) -> float:
+        """A script costs nothing."""
+        return 0.0
+
+    async def reply(self, request: ModelRequest) -> ModelReply:
+        """The next turn. A turn that raises is used up by it: the next try gets the turn after.
+
+        Raises: ModelOverloaded, ContextOverflow, as written; ModelRejected, when there is no turn.
+        """
+        about = request.about
+        turns = self._script.turns_for(about)
+        asker = tuple(about.get(key, "") for key in ("teammate", "task", "attempt"))
+        position = int(about.get("turn", "0")) + self._raised.get(asker, 0)
+        if turns is None or position >= len(turns):
+            if not about.get("task"):
+                return ModelReply(text="(the script has no turn for messages)", usd=0.0)
+            raise ModelRejected(self._missing(about, turns), status=400)
+        turn = turns[position]
+        if turn.fault in _RAISED:
+            self._raised[asker] = self._raised.get(asker, 0) + 1
+            _raise_fault(turn.fault, self._script.file)
+        if turn.fault == "hang":
+            await anyio.sleep_forever()
+        return _reply(turn, f"{'_'.join(asker[1:])}_{position}")
+
+    def _missing(self, about: Mapping[str, str], turns: Turns | None) -> str:
+        who = f"task {about['task']} (attempt {about.get('attempt')}, agent {about.get('agent')})"
+        if turns is None:
+            return f"{self._script.file} has no turns for {who}; add them under `tasks:`"
+        return (
+            f"{self._script.file} has {len(turns)} turns for {who} and one more was asked for; "
+            "the last one should call submit_result"
+        )
+
+
+def _raise_fault(fault: str | None, file: Path) -> None:
+    if fault == "context_overflow":
+        raise ContextOverflow(f"{file}: the request does not fit the window (simulated)")
+    wait = RATE_LIMITED_FOR_S if fault == "rate_limited" else None
+    raise ModelOverloaded(f"{file}: {fault} (simulated)", retry_after_s=wait)
+
+
+def _reply(turn: ScriptTurn, prefix: str) -> ModelReply:
+    if turn.fault == "empty":
+        return ModelReply(usd=0.0)
+    calls = [
+        ToolCall(id=f"{prefix}_{number}", name=name, arguments=arguments, raw=json.dumps(arguments))
+        for number, (name, arguments) in enumerate(turn.calls)
+    ]
+    if turn.fault == "cut_call":
+        calls.append(_cut(calls.pop() if calls else None, prefix))
+        return ModelReply(text=turn.text, calls=tuple(calls), stop="length", usd=0.0)
+    stop: Literal["tool_calls", "end"] = "tool_calls" if calls else "end"
+    return ModelReply(text=turn.text, calls=tuple(calls), stop=stop, usd=0.0)
+
+
+def _cut(call: ToolCall | None, prefix: str) -> ToolCall:
+    """The call with the end of its arguments missing."""
+    if call is None:
+        raw = '{"path": "a.txt", "content": "line 1\\nli'
+        return ToolCall(id=f"{prefix}_cut", name="write", arguments=None, raw=raw)
+    raw = call.raw[: max(len(call.raw) * 2 // 3, 1)]
+    return ToolCall(id=call.id, name=call.name, arguments=None, raw=raw)
+
+
+def load_script(path: Path) -> Script:
+    """Read and check a whole script. Raises: ModelUnavailable without a file; ConfigError."""
+    if not path.is_file():
+        raise ModelUnavailable(f"script file {path} is missing")
+    content = read_yaml(path)
+    for key in content:
+        if key not in ("tasks", "agents", "default"):
+            raise ConfigError(path, str(key), content[key], "one of tasks, agents, default")
+    default = content.get("default")
+    return Script(
+        file=path,
+        tasks=_read_lists(path, content, "tasks"),
+        agents=_read_lists(path, content, "agents"),
+        default=None if default is None else _read_turns(path, "default", default),
+    )
+
+
+def _read_lists(path: Path, content: Mapping[Any, Any], key: str) -> dict[str, Turns]:
+    lists = content.get(key)
+    if lists is None:
+        return {}
+    if not isinstance(lists, Mapping):
+        raise ConfigError(path, key, lists, "a mapping from names to lists of turns")
+    return {
+        _task_key(str(name)) if key == "tasks" else str(name): _read_turns(
+            path, f"{key}.{name}", turns
+        )
+        for name, turns in lists.items()
+    }
+
+
+def _task_key(written: str) -> str:
+    """Ids compare as on the board: `003`, `task_3` and `3` are one."""
+    key, slash, attempt = written.partition("/")
+    number = key.removeprefix("task_")
+    key = str(int(number)) if number.isascii() and number.isdigit() else key
+    return key + slash + attempt
+
+
+def _read_turns(path: Path, key: str, turns: Any) -> Turns:
+    if not isinstance(turns, list):
+        raise ConfigError(path, key, turns, "a list of turns")
+    return tuple(_read_turn(path, f"{key}[{at}]", turn) for at, turn in enumerate(turns))
+
+
+def _read_turn(path: Path, key: str, turn: Any) -> ScriptTurn:
+    if not isinstance(turn, Mapping) or not set(turn) <= _KEYS:
+        raise ConfigError(path, key, turn, "a mapping with text, calls, fault")
+    text, fault = turn.get("text") or "", turn.get("fault")
+    if not isinstance(text, str):
+        raise ConfigError(path, f"{key}.text", text, "a text")
+    if fault is not None and fault not in FAULTS:
+        raise ConfigError(path, f"{key}.fault", fault, f"one of {', '.join(FAULTS)}")
+    return ScriptTurn(
+        text=text,
+        calls=_read_calls(path, f"{key}.calls", turn.get("calls") or []),
+        fault=cast(Fault | None, fault),
+    )
+
+
+def _read_calls(
+    path: Path, key: str, calls: Sequence[Any]
+) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    if not isinstance(calls, list):
+        raise ConfigError(path, key, calls, "a list of {TOOL: {arguments}}")
+    read = []
+    for at, call in enumerate(calls):
+        if not isinstance(call, Mapping) or len(call) != 1:
+            raise ConfigError(path, f"{key}[{at}]", call, "one tool: {TOOL: {arguments}}")
+        ((name, arguments),) = call.items()
+        read.append((str(name), _read_arguments(path, f"{key}[{at}].{name}", arguments)))
+    return tuple(read)
+
+
+def _read_arguments(path: Path, key: str, arguments: Any) -> Mapping[str, Any]:
+    """Arguments as a model would send them: a JSON object."""
+    if arguments is None:
+        return {}
+    try:
+        plain = json.loads(json.dumps(arguments))
+    except (TypeError, ValueError) as error:
+        raise ConfigError(path, key, arguments, "values that JSON has (quote dates)") from error
+    if not isinstance(plain, dict):
+        raise ConfigError(path, key, arguments, "a mapping of arguments")
+    return plain

@@ -1,0 +1,93 @@
+"""Schemas of results: JSON Schema, or JSON Type Definition (RFC 8927) translated into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runner.work.jtd import SchemaInvalid, from_jtd, is_jtd
+from runner.work.shape import shape, shortened
+
+_SHOWN_ERRORS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultSchema:
+    """A schema that can be used, as JSON Schema, with the way it is shown to a model."""
+
+    definition: Mapping[str, Any]
+
+    def problems(self, value: Any) -> list[str]:
+        """What is wrong with `value`, as `$.path: reason`; empty when it fits."""
+        try:
+            errors = sorted(
+                _validator(self.definition).iter_errors(value),
+                key=lambda error: (len(error.absolute_path), error.json_path),
+            )
+        except RecursionError:
+            return ["$: nested too deeply to be checked"]
+        lines = [f"{error.json_path}: {shortened(error.message)}" for error in errors]
+        more = len(lines) - _SHOWN_ERRORS
+        return lines[:_SHOWN_ERRORS] + ([f"and {more} more"] if more > 0 else [])
+
+    def shape(self) -> str:
+        """The expected shape in a form that reads like the JSON itself."""
+        return shape(self.definition)
+
+    def references(self) -> tuple[str, ...]:
+        """Every `$ref` in it."""
+        return tuple(_references(self.definition))
+
+
+def read_schema(written: Any) -> ResultSchema:
+    """A schema of either kind, ready for use. Raises: SchemaInvalid."""
+    if not isinstance(written, Mapping):
+        raise SchemaInvalid(f"a schema must be an object, found {type(written).__name__}")
+    definition = from_jtd(written) if is_jtd(written) else dict(written)
+    _check_definition(definition)
+    return ResultSchema(definition=definition)
+
+
+def _check_definition(definition: Mapping[str, Any]) -> None:
+    import jsonschema
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
+
+    try:
+        validator_for(definition, default=jsonschema.Draft202012Validator).check_schema(
+            dict(definition)
+        )
+    except jsonschema.SchemaError as error:
+        raise SchemaInvalid(f"{error.json_path}: {shortened(error.message)}") from error
+    resource = DRAFT202012.create_resource(definition)
+    registry: Any = Registry().with_resource("", resource)
+    for reference in _references(definition):
+        try:
+            registry.resolver().lookup(reference)
+        except Unresolvable as error:
+            raise SchemaInvalid(f"$ref {reference!r} leads nowhere inside the schema") from error
+
+
+def _validator(definition: Mapping[str, Any]) -> Any:
+    """A validator that never fetches anything: an outside `$ref` leads nowhere."""
+    import jsonschema
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+
+    kind: Any = validator_for(definition, default=jsonschema.Draft202012Validator)
+    return kind(definition, registry=Registry())
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key == "$ref" and isinstance(inner, str):
+                yield inner
+            else:
+                yield from _references(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _references(inner)

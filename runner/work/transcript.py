@@ -1,0 +1,91 @@
+"""The record of an attempt: one JSON line per thing that happened, written as it happens.
+
+`.team/transcripts/task_<key>/<attempt>.jsonl`, message turns in `<teammate>/<run>.jsonl`. A line
+is `{"version", "kind", "turn", "ts", ...}`. Kinds: `start`, `user`, `assistant`, `call` (before
+the tool starts), `result` (when it ended), `note`, `end`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import aiofiles
+import anyio
+
+from runner.board.task import Task
+from runner.core.clock import Clock, to_iso
+from runner.core.files import encode_line
+from runner.core.ids import safe_name
+from runner.core.layout import Layout
+from runner.work.messages import ToolCall, ToolResult
+
+VERSION = 1
+_WRITE_DEADLINE_S = 5.0
+
+
+class _Stream(Protocol):
+    async def write(self, data: bytes, /) -> int: ...
+
+
+class Transcript:
+    """Appends lines to one file; each is with the system before `write` returns."""
+
+    def __init__(
+        self, path: Path, stream: _Stream, clock: Clock, redact: Callable[[str], str]
+    ) -> None:
+        self.path = path
+        self.turn = 0
+        self._stream = stream
+        self._clock = clock
+        self._redact = redact
+
+    async def write(self, kind: str, **facts: Any) -> None:
+        """One line. A cancel waits for it: half a line would cost the one behind it too."""
+        line = {
+            "version": VERSION,
+            "kind": kind,
+            "turn": self.turn,
+            "ts": to_iso(self._clock.now()),
+            **facts,
+        }
+        data = self._redact(encode_line(line).decode()).encode()
+        with anyio.move_on_after(_WRITE_DEADLINE_S, shield=True):
+            await self._stream.write(data)
+
+
+@asynccontextmanager
+async def open_transcript(
+    path: Path, clock: Clock, redact: Callable[[str], str]
+) -> AsyncIterator[Transcript]:
+    """The transcript at `path`, made with its folder if need be, closed at the end."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stream = await aiofiles.open(path, "ab", buffering=0)
+    try:
+        yield Transcript(path, stream, clock, redact)
+    finally:
+        with anyio.move_on_after(_WRITE_DEADLINE_S, shield=True):
+            await stream.close()
+
+
+def task_transcript(layout: Layout, task: Task) -> Path:
+    """Where the transcript of this attempt lies. Raises: UnsafeName."""
+    folder = "task_" + safe_name("task id", task.key)
+    return layout.transcripts / folder / f"{task.attempt}.jsonl"
+
+
+def message_transcript(layout: Layout, teammate: str, run: str) -> Path:
+    """Where a teammate's message turns of this run lie. Raises: UnsafeName."""
+    return layout.transcripts / safe_name("teammate", teammate) / f"{safe_name('run', run)}.jsonl"
+
+
+def calls_as_json(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
+    return [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
+
+
+def results_as_json(results: Sequence[ToolResult]) -> list[dict[str, Any]]:
+    return [
+        {"id": r.call_id, "name": r.name, "text": r.text, "isError": r.is_error} for r in results
+    ]
