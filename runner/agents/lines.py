@@ -1,0 +1,145 @@
+"""The line parser: what can still be read of front matter that is not YAML.
+
+The commonest broken agent file has a plain sentence with a colon in it. `key: value` lines at
+column zero still say what was meant. Lists keep their meaning, so that a malformed file never
+loses its limits; what cannot be read becomes `Unreadable` and is judged by the field it stands in.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from runner.agents.yaml12 import NotOneMapping, Unparsable, camel_case, load_mapping
+
+LIMITS = ("tools", "disallowedTools", "spawns")
+_LISTS = (*LIMITS, "model")
+_KEY = re.compile(r"""(["']?)([A-Za-z0-9_][A-Za-z0-9_-]*)\1 *: *(.*)\Z""")
+_INDENTED_KEY = re.compile(r"""[ ]+(["']?)([A-Za-z][A-Za-z-]*)\1 *:""")
+_COMMENT = re.compile(r"(^|\s)#.*\Z")
+_BLOCK_SCALAR = re.compile(r"[|>][-+0-9]*\s*(#.*)?\Z")
+_SPECIAL = tuple("[]{}|>&!%@`\"'*")
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A value that is there and cannot be understood."""
+
+    text: str
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A key line and the lines below it, up to the next key line."""
+
+    key: str
+    value: str
+    below: list[str] = field(default_factory=list)
+
+    @property
+    def indented(self) -> list[str]:
+        """The lines that belong to the value whatever it is: the first indented ones."""
+        lines: list[str] = []
+        for line in self.below:
+            if line.strip() and not line.startswith(" "):
+                break
+            lines.append(line)
+        return lines if any(line.strip() for line in lines) else []
+
+
+def read_lines(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The fields of broken front matter, and the keys that occur more than once (last one wins).
+
+    Values are text but for lists, and `Unreadable` where a list or a schema cannot be made out.
+    """
+    entries = _entries(text)
+    fields: dict[str, Any] = {}
+    repeated = []
+    for entry in entries:
+        if entry.key in fields:
+            repeated.append(entry.key)
+        fields[entry.key] = _value(entry)
+    for line in text.split("\n"):
+        match = _INDENTED_KEY.match(line)
+        if match and (key := camel_case(match[2])) in LIMITS:
+            fields.setdefault(key, Unreadable(line.strip()))
+    return fields, tuple(dict.fromkeys(repeated))
+
+
+def _entries(text: str) -> list[_Entry]:
+    entries: list[_Entry] = []
+    for line in text.split("\n"):
+        match = _KEY.match(line)
+        if match:
+            entries.append(_Entry(camel_case(match[2]), match[3].strip()))
+        elif entries:
+            entries[-1].below.append(line)
+    return entries
+
+
+def _value(entry: _Entry) -> Any:
+    if entry.key in _LISTS:
+        return _list(entry)
+    if entry.key == "output":
+        return _yaml(entry, entry.indented)
+    if _BLOCK_SCALAR.match(entry.value) and entry.indented:
+        return _yaml(entry, entry.indented)
+    # in prose a # is part of the text
+    prose = entry.key in ("name", "description")
+    return _unquoted(entry.value if prose else _COMMENT.sub("", entry.value))
+
+
+def _list(entry: _Entry) -> Any:
+    """A name, a comma list (text), a list of items, or `Unreadable`."""
+    value = _COMMENT.sub("", entry.value)
+    if value == "*":
+        return value
+    if not value:
+        below = [line for line in entry.below if _COMMENT.sub("", line).strip()]
+        return _block_list(entry, below) if below else ""
+    if not value.startswith(_SPECIAL) and not entry.indented:
+        return value
+    read = _yaml(entry, entry.indented)
+    if isinstance(read, Unreadable) and not entry.indented:
+        return _flow_list(value) or read
+    return read
+
+
+def _block_list(entry: _Entry, below: list[str]) -> Any:
+    read = _yaml(entry, below)
+    if not isinstance(read, Unreadable):
+        return read
+    items = [_COMMENT.sub("", line).strip() for line in below]
+    if all(item.startswith("- ") for item in items):
+        return [_unquoted(item[2:].strip()) for item in items]
+    return read
+
+
+def _flow_list(value: str) -> list[str] | None:
+    """`[a, *]` on one line, split at the commas; None if quotes or brackets make that unsafe."""
+    inner = value[1:-1]
+    if value[0] + value[-1] != "[]" or re.search(r"""["'\[\]{}]""", inner):
+        return None
+    return [item.strip() for item in inner.split(",")]
+
+
+def _yaml(entry: _Entry, below: list[str]) -> Any:
+    """The value read as YAML on its own."""
+    text = "\n".join([f"value: {entry.value}", *below])
+    try:
+        fields, repeated = load_mapping(text)
+    except (Unparsable, NotOneMapping):
+        return Unreadable(entry.value)
+    return Unreadable(entry.value) if repeated or len(fields) != 1 else fields["value"]
+
+
+def _unquoted(value: str) -> str:
+    """`value` without quotes around the whole of it; other quotes are part of the text."""
+    if len(value) < 2 or value[0] != value[-1] or value[0] not in "\"'":
+        return value
+    try:
+        fields, _ = load_mapping(f"value: {value}")
+    except (Unparsable, NotOneMapping):
+        return value if value[0] in value[1:-1] else value[1:-1]
+    return str(fields["value"])
