@@ -17,13 +17,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 import anyio
 import anyio.to_thread
 
 from runner.core.clock import Clock, SystemClock
 from runner.errors import ToolError
+from runner.team.guardian import ProcessGroups
 from runner.work.capture import Capture, Keep
 from runner.work.environment import tool_environment
 
@@ -36,14 +37,6 @@ _GATE = 'read -r _ && exec "$@" </dev/null'
 
 Command = str | Sequence[str]
 """Text for `sh -c`, or an argument vector."""
-
-
-class Groups(Protocol):
-    """Where process groups are made known so that they die with the run; any thread may call."""
-
-    def add(self, pgid: int) -> None: ...
-
-    def remove(self, pgid: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +62,7 @@ class CommandGroups:
     is killed by a closed pipe.
     """
 
-    def __init__(self, processes: Groups) -> None:
+    def __init__(self, processes: ProcessGroups) -> None:
         self.processes = processes
         self._outputs: dict[int, int | None] = {}
 
@@ -130,7 +123,7 @@ async def run_command(
     *,
     cwd: Path,
     timeout_s: float,
-    processes: Groups,
+    processes: ProcessGroups,
     leftovers: CommandGroups | None = None,
     env: Mapping[str, str] | None = None,
     output_limit: int = OUTPUT_LIMIT,
@@ -191,7 +184,9 @@ def group_lives(pgid: int) -> bool:
 _Started = tuple[subprocess.Popen[bytes], int]
 
 
-def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str], processes: Groups) -> _Started:
+def _start(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], processes: ProcessGroups
+) -> _Started:
     """Start, make known, open the gate; in this order, in one hop."""
     if not argv:
         raise ToolError("the command is empty")

@@ -1,0 +1,124 @@
+"""What a tool is, what it gets to work with, and the box of tools that one agent has."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+
+from runner.core.files import clean_text
+from runner.core.ids import random_id
+from runner.errors import RunnerError, ToolError
+from runner.work.commands import CommandGroups
+from runner.work.messages import ToolSpec
+from runner.work.tools.arguments import checked_arguments
+from runner.work.workspace import Workspace
+
+if TYPE_CHECKING:
+    from runner.agents.definition import AgentDefinition
+    from runner.board.task import Task
+    from runner.team.types import Teammate
+
+OUTPUT_LIMIT = 40_000  # characters of one result that enter the history
+NOTHING = "(no output)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """What the tools of one attempt (or message turn) work with.
+
+    `task` is the open task, None in a message turn. `find_agent` raises UnknownAgent. `output_dir`
+    takes the whole text of results that are too long for the history; make it `readable` in the
+    workspace.
+    """
+
+    workspace: Workspace
+    teammate: Teammate
+    commands: CommandGroups
+    agent: AgentDefinition
+    task: Task | None
+    find_agent: Callable[[str], AgentDefinition]
+    output_dir: Path
+
+
+ToolFunction = Callable[[Mapping[str, Any], ToolContext], Awaitable[str]]
+
+
+def parameters(required: str = "", **properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A JSON Schema of type object; `required` are names between blanks."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required.split(),
+        "additionalProperties": False,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One tool: how it is offered, and the function behind it.
+
+    `run` gets arguments that fit `spec.parameters` and returns text; it raises RunnerError for
+    what the model can do something about.
+    """
+
+    spec: ToolSpec
+    run: ToolFunction
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolbox:
+    """The tools that one agent has; `submit_result` and `idle` are added by the turn loop.
+
+    `warnings` say what was dropped. `unusable` says why an agent must not run at all: it listed
+    tools and none of them is there.
+    """
+
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    unusable: str | None = None
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return tuple(tool.spec for tool in self.tools.values())
+
+    async def run(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> str:
+        """Run one tool; the text is valid Unicode, never empty, bounded.
+
+        Raises: ToolError, whose text is for the model.
+        """
+        tool = self.tools.get(name)
+        if tool is None:
+            raise ToolError(f"there is no tool {name!r}; yours: {', '.join(self.tools) or 'none'}")
+        fitting = checked_arguments(name, tool.spec.parameters, arguments)
+        try:
+            text = await tool.run(fitting, context)
+        except ToolError as error:
+            raise ToolError(await _presentable(str(error), context)) from error
+        except RunnerError as error:
+            raise ToolError(clean_text(str(error))) from error
+        return await _presentable(text, context)
+
+
+async def _presentable(text: str, context: ToolContext) -> str:
+    text = clean_text(text)
+    if not text.strip():
+        return NOTHING
+    if len(text) <= OUTPUT_LIMIT:
+        return text
+    return await anyio.to_thread.run_sync(_shortened, text, context)
+
+
+def _shortened(text: str, context: ToolContext) -> str:
+    """Both ends of `text`, and where the whole of it can be read."""
+    about = f"task_{context.task.key}" if context.task else "message"
+    file = context.output_dir / f"{about}-{random_id()}.txt"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8", newline="")
+    half = OUTPUT_LIMIT // 2
+    note = f"[... {len(text) - 2 * half} characters left out; the whole output is in {file} ...]"
+    return f"{text[:half]}\n{note}\n{text[-half:]}"

@@ -1,0 +1,159 @@
+"""create_task, list_tasks, claim_task: the board as a model may use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from runner.board.task import key_of, order_key
+from runner.core.files import encode_json
+from runner.errors import ToolError
+from runner.work.messages import ToolSpec
+from runner.work.tools.base import Tool, Toolbox, ToolContext, parameters
+
+if TYPE_CHECKING:
+    from runner.agents.definition import AgentDefinition
+    from runner.board.snapshot import Snapshot
+    from runner.board.task import Task
+
+ToolboxOf = Callable[["AgentDefinition"], Toolbox]
+
+
+def create_task_tool(toolbox_of: ToolboxOf) -> Tool:
+    """`toolbox_of` tells what an agent may do: a created task never has more rights."""
+
+    async def create_task(arguments: Mapping[str, Any], context: ToolContext) -> str:
+        own = toolbox_of(context.agent)
+        if "verify" in arguments and "bash" not in own.tools:
+            raise ToolError("verify holds commands; only an agent that has bash may set it")
+        fields = dict(arguments)
+        if "agent" in fields:
+            named = context.find_agent(fields["agent"])
+            excess = _excess(toolbox_of(named), own, named.spawns, context.agent.spawns)
+            if excess:
+                raise ToolError(
+                    f"agent {named.name!r} may use {excess}, which you may not; "
+                    f"name an agent without it, such as {context.agent.name!r}"
+                )
+        elif context.agent.tools is not None or context.agent.disallowed_tools:
+            # without a name it would run with whatever agent its claimer has
+            fields["agent"] = context.agent.name
+        task = await context.teammate.board.add(fields)
+        return f"created task #{task.id}: {task.subject}"
+
+    return Tool(run=create_task, spec=_CREATE_TASK)
+
+
+Spawns = tuple[str, ...] | Literal["*"] | None
+
+
+def _excess(named: Toolbox, own: Toolbox, named_spawns: Spawns, own_spawns: Spawns) -> str:
+    """What `named` has and `own` lacks, in words; empty when it is nothing."""
+    tools = [name for name in named.tools if name not in own.tools]
+    if own_spawns != "*" and not set(named_spawns or ()) <= set(own_spawns or ()):
+        tools.append("the start of further agents")
+    return ", ".join(tools)
+
+
+async def _list_tasks(arguments: Mapping[str, Any], context: ToolContext) -> str:
+    snapshot = await context.teammate.board.scan()
+    if "id" in arguments:
+        return _whole(snapshot, arguments["id"])
+    wanted = arguments.get("state")
+    lines = [
+        _line(snapshot, task)
+        for task in sorted(snapshot.tasks.values(), key=lambda task: order_key(task.key))
+        if (snapshot.state(task) == wanted if wanted else snapshot.state(task) != "deleted")
+    ]
+    return "\n".join(lines) or "[no tasks]"
+
+
+def _whole(snapshot: Snapshot, task_id: int | str) -> str:
+    key = key_of(task_id)
+    task = snapshot.tasks.get(key) if key is not None else None
+    if task is None:
+        raise ToolError(f"there is no task {task_id!r}; list_tasks without id shows all")
+    return encode_json(task.raw).decode()
+
+
+def _line(snapshot: Snapshot, task: Task) -> str:
+    facts = [f"owner {task.owner}"] if task.owner else []
+    facts += [f"role {task.required_role}"] if task.required_role else []
+    facts += [f"agent {task.agent}"] if task.agent else []
+    reason = snapshot.reason(task)
+    facts += [reason] if reason else []
+    return f"#{task.id} [{snapshot.state(task)}] {task.subject}" + (
+        f" ({'; '.join(facts)})" if facts else ""
+    )
+
+
+async def _claim_task(arguments: Mapping[str, Any], context: ToolContext) -> str:
+    if context.task is not None:
+        raise ToolError(f"task #{context.task.id} is open; hand in its result first")
+    task = await context.teammate.claim_task(arguments["id"])
+    return f"task #{task.id} is yours: {task.subject}. End this turn; the task comes next."
+
+
+_ID = {"type": ["integer", "string"], "description": "Id of a task."}
+
+_CREATE_TASK = ToolSpec(
+    name="create_task",
+    description=(
+        "Put a new task on the board for a teammate to claim. It runs with an agent that has no "
+        "more rights than yours."
+    ),
+    parameters=parameters(
+        "subject",
+        subject={"type": "string", "description": "One line."},
+        description={"type": "string", "description": "The whole assignment."},
+        blockedBy={
+            "type": "array",
+            "items": _ID,
+            "description": "Tasks that must be completed before.",
+        },
+        agent={"type": "string", "description": "Agent definition to use."},
+        required_role={"type": "string", "description": "Only this role may claim it."},
+        owner={"type": "string", "description": "Only this teammate may claim it."},
+        priority={"type": "integer", "description": "Higher comes first; default 0."},
+        verify={
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Commands that must exit 0 before it counts as completed.",
+        },
+        schema={"type": "object", "description": "JSON Schema of its result."},
+        timeout={"type": "number", "minimum": 1, "description": "Seconds an attempt may take."},
+    ),
+)
+
+LIST_TASKS = Tool(
+    read_only=True,
+    run=_list_tasks,
+    spec=ToolSpec(
+        name="list_tasks",
+        description=(
+            "List the tasks of the board with their state. With id: that task whole, its result "
+            "included."
+        ),
+        parameters=parameters(
+            "",
+            id=_ID,
+            state={
+                "type": "string",
+                "enum": [
+                    *("ready", "assigned", "blocked", "waiting", "in_progress", "stale"),
+                    *("completed", "failed", "deleted", "unclaimable"),
+                ],
+                "description": "Only tasks in this state.",
+            },
+        ),
+    ),
+)
+
+CLAIM_TASK = Tool(
+    run=_claim_task,
+    spec=ToolSpec(
+        name="claim_task",
+        description="Claim a task, to work on it after this turn. Not while a task is open.",
+        parameters=parameters("id", id=_ID),
+    ),
+)
