@@ -13,6 +13,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -234,8 +235,10 @@ class _Child:
         self.output = output
         self._process = process
         self._ended = anyio.Event()
-        # waiting goes on while the call is being cancelled: it is how we know that the kill worked
-        self._reaping = anyio.CancelScope(shield=True)
+        # a thread of its own, not a hop: it neither takes a place in the shared pool nor makes a
+        # cancelled call, or the end of the program, wait for a process stuck in the kernel
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=self._reap, args=(loop,), daemon=True).start()
 
     @property
     def exit_status(self) -> int | None:
@@ -246,7 +249,6 @@ class _Child:
         """Wait for the process while reading; False when the time was up and it was ended."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._pump, capture)
-            tasks.start_soon(self._reap)
             try:
                 with anyio.move_on_after(timeout_s):
                     await self._ended.wait()
@@ -265,16 +267,11 @@ class _Child:
             signal_group(self.pgid, signal.SIGKILL)
             with anyio.move_on_after(_KILL_WAIT_S, shield=True):
                 await self._ended.wait()
-        self._reaping.cancel()
 
-    async def _reap(self) -> None:
-        with self._reaping:
-            # a thread outside the shared pool's count: forty long commands must not starve the rest
-            alone = anyio.CapacityLimiter(1)
-            await anyio.to_thread.run_sync(
-                self._process.wait, abandon_on_cancel=True, limiter=alone
-            )
-        self._ended.set()
+    def _reap(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._process.wait()
+        with contextlib.suppress(RuntimeError):  # nobody waits any more: the loop is closed
+            loop.call_soon_threadsafe(self._ended.set)
 
     async def _pump(self, capture: Capture) -> None:
         while True:
