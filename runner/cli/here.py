@@ -10,6 +10,7 @@ import typer
 from runner.core.layout import Layout, find_layout
 from runner.errors import UsageError
 
+TaskId = Annotated[str, typer.Argument(metavar="ID", help="The id of the task.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 

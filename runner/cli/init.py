@@ -60,7 +60,7 @@ def init(
         root = root / folder
         root.mkdir(parents=True, exist_ok=True)
     layout = Layout(root=root, workspace=root)
-    made = [path for path in _make(layout)]
+    made = _make(layout)
     if as_json:
         output.print_json({"root": str(root), "created": [str(path) for path in made]})
         return

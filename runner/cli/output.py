@@ -114,6 +114,11 @@ def one_line(value: object) -> str:
     return " ".join(clean_text(str(value)).translate(_CONTROL).split())
 
 
+def one_line_kept(line: str) -> str:
+    """Like `one_line` for a line whose spaces mean something (indented text, a drawing)."""
+    return clean_text(line).translate(_CONTROL).rstrip()
+
+
 def is_terminal() -> bool:
     """Whether a person watches standard output."""
     return sys.stdout.isatty()

@@ -20,7 +20,7 @@ def get_logger(name: str) -> Any:
     if not _configured:
         configure()
         _configured = True
-    return structlog.get_logger(logger=name)
+    return structlog.get_logger(component=name)
 
 
 def configure(level: int = logging.WARNING) -> None:
@@ -41,6 +41,7 @@ def configure(level: int = logging.WARNING) -> None:
             else structlog.processors.JSONRenderer(ensure_ascii=False),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        # looked up at each line: a live view or a test may have put another stream there
+        logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )

@@ -1,0 +1,213 @@
+"""`runner tasks`: look at the board. Changing it is in `task_changes`, under the same word."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import typer
+
+from runner.board.outlook import claim_order, why_not
+from runner.board.snapshot import Problem, Snapshot
+from runner.board.store import Store
+from runner.board.task import Claimant, Key, Task
+from runner.cli import boards, here, output, task_changes
+from runner.core.clock import to_iso
+from runner.core.layout import Layout
+
+app = typer.Typer(no_args_is_help=False, help="Look at the board and change it by hand.")
+task_changes.register(app)
+
+Role = Annotated[str | None, typer.Option("--role", help="As a teammate with this role.")]
+Owner = Annotated[str | None, typer.Option("--owner", metavar="NAME", help="As this teammate.")]
+
+
+@app.command("list")
+def list_tasks(
+    context: typer.Context,
+    state: Annotated[
+        list[str] | None, typer.Option("--state", help="Only tasks in this state; may repeat.")
+    ] = None,
+    as_json: here.AsJson = False,
+) -> None:
+    """List all tasks in the order in which they would be claimed."""
+    store = boards.open_store(context)
+    snapshot = store.scan()
+    rows = [
+        describe(snapshot, task)
+        for task in ordered(snapshot)
+        if not state or snapshot.state(task) in state
+    ]
+    if as_json:
+        output.print_json(rows)
+        return
+    output.print_table(
+        ("id", "state", "owner", "blocked by", "subject"),
+        [
+            (
+                row["id"],
+                row["state"],
+                row["owner"],
+                ", ".join(str(blocker) for blocker in row["blockedBy"]),
+                row["subject"],
+            )
+            for row in rows
+        ],
+    )
+    errors = [problem for problem in snapshot.problems if problem.severity == "error"]
+    if errors:
+        output.note(f"{len(errors)} problems on this board: see `runner tasks check`")
+
+
+@app.command()
+def ready(
+    context: typer.Context,
+    role: Role = None,
+    owner: Owner = None,
+    as_json: here.AsJson = False,
+) -> None:
+    """List what could be claimed now, in claiming order; models and agents are not looked at."""
+    snapshot = boards.open_store(context).scan()
+    claimant = Claimant(name=owner or "", role=role)
+    free = [
+        task
+        for task in claim_order(snapshot.tasks.values(), claimant)
+        if why_not(snapshot, task, claimant, None, None) is None
+    ]
+    if as_json:
+        output.print_json([task.id for task in free])
+        return
+    for task in free:
+        output.say(f"{task.id} {output.one_line(task.subject)}")
+
+
+@app.command()
+def show(context: typer.Context, task_id: here.TaskId, as_json: here.AsJson = False) -> None:
+    """Show one task: what its file says, and what that means now."""
+    store = boards.open_store(context)
+    snapshot = store.scan()
+    task = boards.find(snapshot, task_id)
+    facts = describe(snapshot, task)
+    if as_json:
+        output.print_json({**facts, "task": task.raw})
+        return
+    for name, value in _facts(store.layout, facts, task):
+        output.say(f"{name:<12} {value}")
+    if task.description.strip():
+        output.say(f"\n{_text(task.description)}")
+    if task.result is not None:
+        output.say(f"\nresult\n{_text(json.dumps(task.result, indent=2, ensure_ascii=False))}")
+
+
+def _text(text: str) -> str:
+    return "\n".join(output.one_line_kept(line) for line in text.splitlines())
+
+
+def _facts(layout: Layout, facts: dict[str, Any], task: Task) -> Iterable[tuple[str, str]]:
+    blockers = ", ".join(str(blocker) for blocker in facts["blockedBy"])
+    claim = f"{task.claim.id} by {task.claim.by} at {task.claim.at}" if task.claim else ""
+    transcripts = layout.transcripts / f"task_{task.key}"
+    named = {
+        "task": f"{task.id} {task.subject}",
+        "state": facts["state"],
+        "reason": facts["reason"],
+        "owner": task.owner,
+        "role": task.required_role,
+        "agent": task.agent,
+        "priority": task.priority or None,
+        "blocked by": blockers,
+        "run": task.run if isinstance(task.run, str) else " ".join(task.run or ()),
+        "verify": " && ".join(task.verify),
+        "claim": claim,
+        "attempts": task.attempt or None,
+        "started": to_iso(task.started_at) if task.started_at else None,
+        "finished": to_iso(task.finished_at) if task.finished_at else None,
+        "retry at": to_iso(task.retry_at) if task.retry_at else None,
+        "error": task.error,
+        "file": layout.tasks / task.file,
+        "transcripts": transcripts if transcripts.is_dir() else None,
+    }
+    return [(name, output.one_line(value)) for name, value in named.items() if value]
+
+
+def describe(snapshot: Snapshot, task: Task) -> dict[str, Any]:
+    """One entry of `tasks list --json`."""
+    return {
+        "id": task.id,
+        "subject": task.subject,
+        "status": task.status,
+        "owner": task.owner,
+        "state": snapshot.state(task),
+        "blockedBy": [written(snapshot, key) for key in task.blocked_by],
+        "file": task.file,
+        "reason": snapshot.reason(task),
+    }
+
+
+def written(snapshot: Snapshot, key: Key) -> int | str:
+    """An id as its own file writes it; of a missing task, a number if it is one."""
+    task = snapshot.tasks.get(key)
+    if task is not None:
+        return task.id
+    return int(key) if key.isdecimal() else key
+
+
+def ordered(snapshot: Snapshot) -> list[Task]:
+    """Every task in claiming order, the second files of an id among them."""
+    return claim_order([*snapshot.tasks.values(), *snapshot.others], Claimant(name=""))
+
+
+@app.command()
+def check(context: typer.Context, as_json: here.AsJson = False) -> int:
+    """Report what is wrong with the board; exit 1 if anything is an error."""
+    problems = all_problems(boards.open_store(context))
+    if as_json:
+        output.print_json({"problems": [problem.to_json() for problem in problems]})
+    elif problems:
+        output.print_table(
+            ("severity", "kind", "where", "message"),
+            [
+                (p.severity, p.kind, p.file if p.file is not None else p.id, p.message)
+                for p in problems
+            ],
+        )
+    else:
+        output.say("no problems")
+    return int(any(problem.severity == "error" for problem in problems))
+
+
+def all_problems(store: Store) -> list[Problem]:
+    """The problems of the board itself, and those that need the roster and the agents.
+
+    Raises: ConfigError, when team.yaml is wrong.
+    """
+    import os
+
+    from runner.agents.discovery import discover_agents
+    from runner.cli import references
+    from runner.core.settings import load_settings
+
+    layout = store.layout
+    settings = load_settings(layout, os.environ, {})
+    snapshot = references.settled(store)
+    names = set(discover_agents(layout.workspace).names) - settings.disabled_agents
+    roster = references.roster_names(layout, settings)
+    return [
+        *snapshot.problems,
+        *references.unknown_agents(snapshot, names),
+        *references.unknown_owners(snapshot, roster),
+    ]
+
+
+@app.command()
+def graph(context: typer.Context, as_json: here.AsJson = False) -> None:
+    """Draw which task waits for which, as a tree: under each task, those that it blocks."""
+    from runner.cli import graph as drawing
+
+    snapshot = boards.open_store(context).scan()
+    if as_json:
+        output.print_json(drawing.as_data(snapshot))
+        return
+    for line in drawing.tree(snapshot):
+        output.say(output.one_line_kept(line))

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.cli.events import Tail, event_line, journals
+from runner.cli.main import main
+from runner.core.layout import Layout
+
+
+def line(ts: str, event: str, **facts: Any) -> str:
+    return json.dumps({"ts": ts, "event": event, "run": "r-1", **facts}) + "\n"
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Path:
+    (tmp_path / ".tasks").mkdir()
+    runs = tmp_path / ".team" / "runs"
+    runs.mkdir(parents=True)
+    (runs / "r-1.jsonl").write_text(
+        line("2026-01-01T10:00:00.000Z", "task.claimed", teammate="ann", task=3, subject="Go")
+        + "torn {\n"
+        + line("2026-01-01T10:00:02.000Z", "task.completed", teammate="ann", task=3)
+    )
+    (tmp_path / ".team" / "cli.jsonl").write_text(
+        line("2026-01-01T10:00:01.000Z", "task.added", task=4)
+    )
+    return tmp_path
+
+
+def test_events_of_runs_and_commands_are_merged_by_time(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["-C", str(board), "events", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [event["event"] for event in found] == ["task.claimed", "task.added", "task.completed"]
+
+
+def test_events_are_one_line_each(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-C", str(board), "events"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[0].split()[1:] == ["ann", "claimed", "3", "Go"]
+
+
+def test_a_tail_gives_each_whole_line_once_and_waits_for_the_end_of_a_torn_one(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "cli.jsonl"
+    tail = Tail(path)
+    assert list(tail.new_events()) == []
+    whole = line("t", "task.added", task=1)
+    path.write_text(whole + whole[:20])
+    assert [event["task"] for event in tail.new_events()] == [1]
+    with path.open("a") as stream:
+        stream.write(whole[20:])
+    assert [event["task"] for event in tail.new_events()] == [1]
+    assert list(tail.new_events()) == []
+
+
+def test_every_journal_of_the_board_is_looked_at(board: Path) -> None:
+    layout = Layout(root=board, workspace=board)
+    assert [path.name for path in journals(layout)] == ["r-1.jsonl", "cli.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("event", "shown"),
+    [
+        (
+            {
+                "event": "task.failed",
+                "teammate": "ann",
+                "task": 3,
+                "attempt": 2,
+                "error": "no\nway",
+            },
+            "--:--:-- ann      failed             3    no way (attempt 2)",
+        ),
+        (
+            {"event": "message.sent", "teammate": None, "to": "ben", "type": "message"},
+            "--:--:-- -        message.sent            to=ben type=message",
+        ),
+        ({"event": "run.started"}, "--:--:-- -        run.started"),
+    ],
+)
+def test_an_event_line_says_time_who_what_task_and_facts(event: dict[str, Any], shown: str) -> None:
+    assert event_line(event) == shown
