@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +24,16 @@ _OUTPUT_IN_ERROR = 400  # characters
 
 
 async def run_command_task(
-    task: Task, teammate: Teammate, workspace: Path, limits: Limits
+    task: Task,
+    teammate: Teammate,
+    workspace: Path,
+    limits: Limits,
+    redact: Callable[[str], str] = str,
 ) -> Outcome:
     """Run the command of a claimed task, then its `verify` commands.
 
     A claim that disappears meanwhile kills what runs and ends as Lost. Cancelling the call kills
-    it too; the caller hands the task back.
+    it too; the caller hands the task back. `redact` takes keys out of what is written down.
     """
     _warn_of_ignored(task, teammate)
     outcome: Outcome = Lost(found=LOST)
@@ -35,6 +41,16 @@ async def run_command_task(
         tasks.start_soon(_watch_claim, task, teammate, limits, tasks.cancel_scope)
         outcome = await _attempt(task, teammate, workspace, limits)
         tasks.cancel_scope.cancel()
+    return _redacted(outcome, redact)
+
+
+def _redacted(outcome: Outcome, redact: Callable[[str], str]) -> Outcome:
+    """The outcome as it may stand in a file: commands print what they like."""
+    if isinstance(outcome, Failed | LimitReached):
+        outcome = replace(outcome, error=redact(outcome.error))
+    if isinstance(outcome, Failed | Done) and outcome.result is not None:
+        result = {**outcome.result, "output": redact(outcome.result["output"])}
+        outcome = replace(outcome, result=result)
     return outcome
 
 

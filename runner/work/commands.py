@@ -210,21 +210,24 @@ def _start(
     finally:
         os.close(write_end)
     try:
-        processes.add(process.pid)
-        _open_gate(process)
+        _let_go(process, processes)
     except BaseException:
         signal_group(process.pid, signal.SIGKILL)
         process.wait()
         os.close(output)
+        with contextlib.suppress(OSError):
+            processes.remove(process.pid)
         raise
     return process, output
 
 
-def _open_gate(process: subprocess.Popen[bytes]) -> None:
+def _let_go(process: subprocess.Popen[bytes], processes: ProcessGroups) -> None:
     if process.stdin is None:
         raise AssertionError("unreachable: started with a pipe")
-    with contextlib.suppress(BrokenPipeError), process.stdin as gate:
-        gate.write(b"\n")
+    with process.stdin as gate:
+        processes.add(process.pid)
+        with contextlib.suppress(BrokenPipeError):  # it was killed meanwhile: its exit says so
+            gate.write(b"\n")
 
 
 class _Child:

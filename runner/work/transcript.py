@@ -85,7 +85,10 @@ def calls_as_json(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
     return [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
 
 
-def results_as_json(results: Sequence[ToolResult]) -> list[dict[str, Any]]:
-    return [
-        {"id": r.call_id, "name": r.name, "text": r.text, "isError": r.is_error} for r in results
-    ]
+def result_as_json(result: ToolResult) -> dict[str, Any]:
+    return {
+        "id": result.call_id,
+        "name": result.name,
+        "text": result.text,
+        "isError": result.is_error,
+    }

@@ -41,12 +41,13 @@ class Workspace:
             path = (self.root / text).resolve()
         except (OSError, RuntimeError) as error:
             raise ToolError(f"{text}: {_reason(error)}") from error
-        if path.is_relative_to(self.root):
-            closed = [part for part in path.relative_to(self.root).parts if part.lower() in CLOSED]
-            if closed:
-                raise ToolError(f"{text}: {closed[0]} is not open to file tools")
-        elif for_write or not any(path.is_relative_to(folder) for folder in self._readable):
+        if not for_write and any(path.is_relative_to(folder) for folder in self._readable):
+            return path
+        if not path.is_relative_to(self.root):
             raise ToolError(f"{text}: outside the workspace {self.root}; use a path inside it")
+        closed = [part for part in path.relative_to(self.root).parts if part.lower() in CLOSED]
+        if closed:
+            raise ToolError(f"{text}: {closed[0]} is not open to file tools")
         return path
 
     def name(self, path: Path) -> str:

@@ -32,7 +32,7 @@ class ToolContext:
 
     `task` is the open task, None in a message turn. `find_agent` raises UnknownAgent. `output_dir`
     takes the whole text of results that are too long for the history; make it `readable` in the
-    workspace.
+    workspace. `redact` takes keys out of whatever a tool says.
     """
 
     workspace: Workspace
@@ -42,6 +42,7 @@ class ToolContext:
     task: Task | None
     find_agent: Callable[[str], AgentDefinition]
     output_dir: Path
+    redact: Callable[[str], str] = str
 
 
 ToolFunction = Callable[[Mapping[str, Any], ToolContext], Awaitable[str]]
@@ -97,15 +98,13 @@ class Toolbox:
         fitting = checked_arguments(name, tool.spec.parameters, arguments)
         try:
             text = await tool.run(fitting, context)
-        except ToolError as error:
-            raise ToolError(await _presentable(str(error), context)) from error
         except RunnerError as error:
-            raise ToolError(clean_text(str(error))) from error
+            raise ToolError(await _presentable(str(error), context)) from error
         return await _presentable(text, context)
 
 
 async def _presentable(text: str, context: ToolContext) -> str:
-    text = clean_text(text)
+    text = context.redact(clean_text(text))
     if not text.strip():
         return NOTHING
     if len(text) <= OUTPUT_LIMIT:
