@@ -33,9 +33,13 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """A checked result. For a message turn `result` is None."""
+    """A checked result. For a message turn `result` is None.
+
+    `note` is a warning that goes with the result and is kept in the task's record.
+    """
 
     result: Any = None
+    note: str | None = None
     usage: Usage = field(default_factory=Usage)
 
 

@@ -1,0 +1,131 @@
+"""A model whose every word a test has written down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from runner.errors import ModelRejected
+from runner.work.messages import ModelReply, ModelRequest, Stop, ToolCall
+
+Step = ModelReply | BaseException
+"""One turn of a script: a reply, or an exception that is raised instead."""
+
+
+def say(text: str, *, stop: Stop = "end") -> ModelReply:
+    """A turn of text without calls. `stop="length"` makes it one that was cut off."""
+    return ModelReply(text=text, stop=stop, usd=0.0)
+
+
+def call(tool: str, /, **arguments: Any) -> ModelReply:
+    """A turn that calls one tool: `call("write", path="a.txt", content="A")`."""
+    made = ToolCall(id=f"call_{tool}", name=tool, arguments=arguments, raw=json.dumps(arguments))
+    return ModelReply(calls=(made,), stop="tool_calls", usd=0.0)
+
+
+def calls(*turns: ModelReply) -> ModelReply:
+    """Several turns as one, with all their calls side by side."""
+    texts = [turn.text for turn in turns if turn.text]
+    made = [
+        replace(one, id=f"{one.id}_{number}")
+        for number, one in enumerate(one for turn in turns for one in turn.calls)
+    ]
+    stop: Stop = "tool_calls" if made else "end"
+    return ModelReply(text="\n".join(texts), calls=tuple(made), stop=stop, usd=0.0)
+
+
+def submit(data: Any) -> ModelReply:
+    """A turn that hands in a result."""
+    return call("submit_result", data=data)
+
+
+def give_up(error: str) -> ModelReply:
+    """A turn that declares the task as not possible."""
+    return call("submit_result", error=error)
+
+
+class ScriptExhausted(ModelRejected):
+    """More turns were asked for than the script has; the attempt fails with this text."""
+
+    def __init__(self, key: str, given: int) -> None:
+        super().__init__(
+            f"the scripted model was asked for turn {given + 1} of {key!r} and has {given}",
+            status=400,
+        )
+
+
+class ScriptedModel:
+    """A fake model for tests of teams and loops. One instance serves a whole team.
+
+    `turns` serves everybody; `tasks` (by task id as text, or `"<id>/<attempt>"`) and `agents` (by
+    agent name) go before it, in this order. Each list is used up from its beginning, so two tasks
+    of one agent share the agent's list. Every request is kept in `requests`. A call beyond the
+    script fails the attempt and is reported again by `assert_exhausted`, as are leftovers.
+    """
+
+    def __init__(
+        self,
+        turns: Sequence[Step] | None = None,
+        *,
+        tasks: Mapping[str, Sequence[Step]] | None = None,
+        agents: Mapping[str, Sequence[Step]] | None = None,
+        name: str = "scripted/test",
+    ) -> None:
+        self.requests: list[ModelRequest] = []
+        self._name = name
+        self._lists: dict[str, list[Step]] = {}
+        self._used: dict[str, int] = {}
+        self._overrun: list[str] = []
+        for prefix, lists in (("task", tasks), ("agent", agents)):
+            for key, steps in (lists or {}).items():
+                self._lists[f"{prefix} {key}"] = list(steps)
+        if turns is not None:
+            self._lists["turns"] = list(turns)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def price_usd(self, input_tokens: int, output_tokens: int) -> float:
+        """Costs nothing, unless a written reply says otherwise."""
+        return 0.0
+
+    async def reply(self, request: ModelRequest) -> ModelReply:
+        """The next step of the list that fits best.
+
+        Raises: ScriptExhausted, and whatever exception stands in the script.
+        """
+        self.requests.append(request)
+        key = self._key(request.about)
+        used = self._used.get(key, 0)
+        steps = self._lists.get(key, [])
+        if used >= len(steps):
+            error = ScriptExhausted(key, len(steps))
+            self._overrun.append(str(error))
+            raise error
+        self._used[key] = used + 1
+        step = steps[used]
+        if isinstance(step, BaseException):
+            raise step
+        return step
+
+    def requests_of(self, task: str | int) -> list[ModelRequest]:
+        """The requests made for one task, in order."""
+        return [request for request in self.requests if request.about.get("task") == str(task)]
+
+    def assert_exhausted(self) -> None:
+        """Every step was used and none was missing. Raises: AssertionError."""
+        left = [
+            f"{key}: {len(steps) - self._used.get(key, 0)} of {len(steps)} turns were not used"
+            for key, steps in self._lists.items()
+            if self._used.get(key, 0) < len(steps)
+        ]
+        if problems := self._overrun + left:
+            raise AssertionError("; ".join(problems))
+
+    def _key(self, about: Mapping[str, str]) -> str:
+        task, attempt, agent = (about.get(key, "") for key in ("task", "attempt", "agent"))
+        wanted = [f"task {task}/{attempt}", f"task {task}", f"agent {agent}"]
+        return next((key for key in wanted if key in self._lists), "turns")

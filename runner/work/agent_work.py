@@ -1,0 +1,220 @@
+"""The work of a teammate: a task or mail goes to the engine that can do it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import anyio.to_thread
+
+from runner.agents.definition import AgentDefinition
+from runner.agents.discovery import get_agent
+from runner.board.task import Task
+from runner.core.layout import Layout
+from runner.core.settings import Settings
+from runner.team.outcome import Done, HandedBack, Lost, Outcome
+from runner.team.types import Assignment, Mail, Teammate, Work
+from runner.work.admission import Admission, Equipment, Refusal
+from runner.work.attempt import Attempt, Means
+from runner.work.carry import keep, recall
+from runner.work.checkout import Checkout
+from runner.work.command_engine import run_command_task
+from runner.work.commands import CommandGroups
+from runner.work.history import History
+from runner.work.identity import Identity, with_identity
+from runner.work.ledger import Ledger
+from runner.work.loop import run_attempt
+from runner.work.models import Models
+from runner.work.prompt import assignment, system_prompt
+from runner.work.redact import Redactor
+from runner.work.result import ResultContract
+from runner.work.tools.base import ToolContext
+from runner.work.transcript import (
+    Transcript,
+    message_transcript,
+    open_transcript,
+    task_transcript,
+)
+from runner.work.verify import VerifyResult, verify_task
+from runner.work.workspace import Workspace
+
+
+def agent_work(
+    layout: Layout,
+    settings: Settings,
+    models: Models,
+    admission: Admission,
+    ledger: Ledger,
+    environ: Mapping[str, str],
+) -> Work:
+    """The `Work` of a run; everything handed in is shared by its teammates."""
+    return _AgentWork(
+        layout=layout,
+        settings=settings,
+        models=models,
+        admission=admission,
+        ledger=ledger,
+        redact=Redactor(environ),
+        checkout=Checkout(),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AgentWork:
+    layout: Layout
+    settings: Settings
+    models: Models
+    admission: Admission
+    ledger: Ledger
+    redact: Redactor
+    checkout: Checkout
+
+    async def __call__(self, assigned: Assignment, teammate: Teammate) -> Outcome:
+        task = assigned if isinstance(assigned, Task) else None
+        if task is not None and task.run is not None:
+            return await self._run_command(task, teammate)
+        try:
+            equipment = await anyio.to_thread.run_sync(
+                self.admission.equip, task, teammate.claimant
+            )
+        except Refusal as refusal:
+            return HandedBack(reason=str(refusal))
+        async with self._begin(equipment, task, teammate) as attempt:
+            if isinstance(assigned, Mail):
+                await attempt.tell_mail(assigned)
+            timeout_s = (task.timeout_s if task else None) or self.settings.limits.timeout_s
+            outcome = await run_attempt(attempt, timeout_s)
+            await attempt.means.transcript.write(
+                "end", outcome=type(outcome).__name__, why=_why(outcome)
+            )
+            return outcome
+
+    async def _run_command(self, task: Task, teammate: Teammate) -> Outcome:
+        with self.checkout.writing(teammate.name):
+            return await run_command_task(
+                task, teammate, self.layout.workspace, self.settings.limits, self.redact
+            )
+
+    @asynccontextmanager
+    async def _begin(
+        self, equipment: Equipment, task: Task | None, teammate: Teammate
+    ) -> AsyncIterator[Attempt]:
+        """An attempt with its history and transcript; what it learned is kept at the end."""
+        path = (
+            task_transcript(self.layout, task)
+            if task
+            else message_transcript(self.layout, teammate.name, teammate.run)
+        )
+        async with open_transcript(path, teammate.clock, self.redact) as transcript:
+            with CommandGroups(teammate.processes) as commands:
+                means = self._means(equipment, task, teammate, commands, transcript)
+                _report_choice(means, equipment)
+                attempt = Attempt(means=means, history=await self._history(means))
+                try:
+                    yield attempt
+                finally:
+                    keep(means, attempt.history)
+                    teammate.progress.turn = None
+
+    def _means(
+        self,
+        equipment: Equipment,
+        task: Task | None,
+        teammate: Teammate,
+        commands: CommandGroups,
+        transcript: Transcript,
+    ) -> Means:
+        agent, limits = equipment.agent, self.settings.limits
+        workspace = Workspace(self.layout.workspace, readable=(self.layout.output,))
+        who = _identity(teammate)
+
+        async def verify() -> VerifyResult:
+            if task is None:
+                raise AssertionError("unreachable: a message turn has nothing to verify")
+            return await verify_task(
+                task, teammate, workspace.root, timeout_s=limits.verify_timeout_s
+            )
+
+        return Means(
+            teammate=teammate,
+            task=task,
+            agent=agent,
+            model=equipment.choice.model,
+            gate=self.models.gate(equipment.choice.model, teammate.clock),
+            ledger=self.ledger,
+            toolbox=equipment.toolbox,
+            context=ToolContext(
+                workspace=workspace,
+                teammate=teammate,
+                commands=commands,
+                agent=agent,
+                task=task,
+                find_agent=self._find_agent,
+                output_dir=self.layout.output,
+                redact=self.redact,
+            ),
+            contract=ResultContract(equipment.schema) if task else None,
+            checkout=self.checkout,
+            transcript=transcript,
+            redact=self.redact,
+            system=system_prompt(agent, who, task),
+            max_turns=agent.max_turns or limits.max_turns,
+            verify=verify,
+        )
+
+    def _find_agent(self, name: str) -> AgentDefinition:
+        return get_agent(self.admission.discover(), name)
+
+    async def _history(self, means: Means) -> History:
+        """What goes before the first request: carried turns, the identity, the assignment."""
+        carried = recall(means, self.settings)
+        turns = carried.turns if carried else ()
+        await means.transcript.write(
+            "start",
+            **means.about(),
+            agent=means.agent.name,
+            model=means.model.name,
+            system=means.system,
+            carried=len(turns),
+            carriedFrom=str(carried.transcript) if carried else None,
+        )
+        if means.task is None or means.contract is None:
+            return History(turns)
+        known = with_identity(turns, _identity(means.teammate))
+        if len(known) > len(turns):
+            means.emit("identity.injected", messages=len(turns))
+        history = History(known)
+        text = means.redact(assignment(means.task, means.contract, means.context.workspace.root))
+        history.tell(text)
+        await means.transcript.write("user", text=text, identity=len(known) > len(turns))
+        return history
+
+
+def _why(outcome: Outcome) -> str | None:
+    """The error or reason of an outcome that has one."""
+    match outcome:
+        case Done():
+            return outcome.note
+        case HandedBack():
+            return outcome.reason
+        case Lost():
+            return outcome.found
+        case _:
+            return outcome.error
+
+
+def _identity(teammate: Teammate) -> Identity:
+    return Identity(name=teammate.name, role=teammate.role, team=teammate.team)
+
+
+def _report_choice(means: Means, equipment: Equipment) -> None:
+    agent, choice = equipment.agent, equipment.choice
+    means.emit(
+        "agent.resolved",
+        agent=agent.name,
+        source=agent.source,
+        file=agent.file,
+        warnings=list(equipment.toolbox.warnings),
+    )
+    means.emit("model.chosen", model=choice.model.name, reason=choice.reason)

@@ -1,0 +1,179 @@
+"""One attempt (or message turn) in progress: what it works with and what it has done so far."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+
+from runner.agents.definition import AgentDefinition
+from runner.board.task import Task
+from runner.team.outcome import Outcome, Usage
+from runner.team.types import Mail, Teammate
+from runner.work.checkout import Checkout
+from runner.work.history import History
+from runner.work.ledger import Ledger
+from runner.work.messages import Model, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec
+from runner.work.prompt import letters
+from runner.work.redact import Redactor
+from runner.work.repeats import Repeats
+from runner.work.result import ResultContract, idle_spec
+from runner.work.retry import Gate
+from runner.work.tags import neutralised
+from runner.work.tools.base import Toolbox, ToolContext
+from runner.work.transcript import Transcript, calls_as_json
+from runner.work.verify import VerifyResult
+
+MAX_OUTPUT_TOKENS = 8192
+CALL_LIMIT_S = 900.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What an attempt works with. `contract` is None in a message turn.
+
+    `verify` runs the acceptance commands of the task in the workspace.
+    """
+
+    teammate: Teammate
+    task: Task | None
+    agent: AgentDefinition
+    model: Model
+    gate: Gate
+    ledger: Ledger
+    toolbox: Toolbox
+    context: ToolContext
+    contract: ResultContract | None
+    checkout: Checkout
+    transcript: Transcript
+    redact: Redactor
+    system: str
+    max_turns: int
+    verify: Callable[[], Awaitable[VerifyResult]]
+    call_limit_s: float = CALL_LIMIT_S
+
+    def about(self) -> dict[str, Any]:
+        """Whose attempt this is, for records."""
+        return {
+            "teammate": self.teammate.name,
+            "task": self.task.id if self.task else None,
+            "attempt": self.task.attempt if self.task else None,
+        }
+
+    def emit(self, event: str, **facts: Any) -> None:
+        """A line in the journal about this attempt."""
+        self.teammate.journal.emit(event, **self.about(), **facts)
+
+
+@dataclass(slots=True, kw_only=True)
+class Attempt:
+    """The state of one attempt. `ended` is set by the call that ends it.
+
+    `cut_replies` counts in a row; `scope` carries the deadline of the attempt, which a wait for
+    a provider moves.
+    """
+
+    means: Means
+    history: History
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    turn: int = 0
+    cut_replies: int = 0
+    failed_checks: int = 0
+    force_call: bool = False
+    ended: Outcome | None = None
+    repeats: Repeats = field(default_factory=Repeats)
+    tool_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = 0.0
+    started: float = 0.0
+
+    def request(self) -> ModelRequest:
+        """The next request; the rules of the history are checked here, for every provider."""
+        means, task = self.means, self.means.task
+        level = means.agent.thinking_level
+        return ModelRequest(
+            system=means.system,
+            turns=self.history.for_request(),
+            tools=self._tools(),
+            tool_choice="required" if self.force_call else "auto",
+            thinking_level=None if level == "inherit" else level,
+            max_output_tokens=MAX_OUTPUT_TOKENS,
+            about={
+                "teammate": means.teammate.name,
+                "agent": means.agent.name,
+                "task": task.key if task else "",
+                "attempt": str(task.attempt) if task else "",
+                "turn": str(self.turn),
+            },
+        )
+
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        contract = self.means.contract
+        own = (contract.spec(),) if contract else ()
+        return (*self.means.toolbox.specs, *own, idle_spec(open_task=contract is not None))
+
+    async def tell(self, text: str, *, mail: Mail | None = None) -> None:
+        """Put words of the runner, or mail, into the next user turn.
+
+        The transcript line that holds a message is what makes it count as read.
+        """
+        self.history.tell(text)
+        ids = {"mail": [message.id for message in mail.messages]} if mail else {}
+        await self.means.transcript.write("user", text=text, **ids)
+        if mail is not None:
+            await mail.commit()
+
+    async def tell_mail(self, mail: Mail) -> None:
+        await self.tell(self.means.redact(letters(mail.messages)), mail=mail)
+
+    async def hear(self, reply: ModelReply) -> tuple[ToolCall, ...]:
+        """Record a reply and count it; its calls as they stand in the history."""
+        calls = self.history.hear(reply.text, reply.calls)
+        await self.means.transcript.write(
+            "assistant",
+            text=reply.text,
+            calls=calls_as_json(calls),
+            stop=reply.stop,
+            inputTokens=reply.input_tokens,
+            outputTokens=reply.output_tokens,
+            usd=reply.usd,
+        )
+        self.turn += 1
+        self.means.transcript.turn = self.turn
+        self.means.teammate.progress.turn = self.turn
+        self.input_tokens += reply.input_tokens
+        self.output_tokens += reply.output_tokens
+        known = self.usd is not None and reply.usd is not None
+        self.usd = (self.usd or 0.0) + (reply.usd or 0.0) if known else None
+        self.means.emit(
+            "turn.ended",
+            turn=self.turn,
+            calls=[call.name for call in calls],
+            inputTokens=reply.input_tokens,
+            outputTokens=reply.output_tokens,
+        )
+        return calls
+
+    def result(self, call: ToolCall, text: str, *, is_error: bool = False) -> ToolResult:
+        """The answer to a call; foreign text is made harmless here, on its way in."""
+        text = neutralised(self.means.redact(text))
+        return ToolResult(call_id=call.id, name=call.name, text=text, is_error=is_error)
+
+    def extend(self, seconds: float) -> None:
+        """A wait for the provider does not count as time of the attempt."""
+        self.scope.deadline += seconds
+
+    def usage(self) -> Usage:
+        """What was used up to now."""
+        return Usage(
+            turns=self.turn,
+            tool_calls=self.tool_calls,
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            usd=self.usd,
+            seconds=self.means.teammate.clock.monotonic() - self.started,
+            changed_files=self.means.context.workspace.changed_files,
+        )

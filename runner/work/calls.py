@@ -1,0 +1,138 @@
+"""Answering the calls of a turn: each gets exactly one result, whatever happens."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+
+import anyio
+
+from runner.core.log import get_logger
+from runner.errors import ToolError
+from runner.team.outcome import Done, Failed
+from runner.work.acceptance import submit
+from runner.work.attempt import Attempt
+from runner.work.history import INTERRUPTED
+from runner.work.messages import ModelReply, ToolCall, ToolResult
+from runner.work.prompt import reminder
+from runner.work.result import IDLE, NO_SUBMIT, SUBMIT
+from runner.work.transcript import result_as_json
+
+Answered = list[tuple[ToolCall, ToolResult]]
+MAX_CUT_REPLIES = 3
+CUT = (
+    "Your output was cut off at the token limit, so it was not used. Send less at once: "
+    "write a long file in several parts, for example."
+)
+NOT_RUN = "not run: the attempt had already ended with a call before this one"
+
+
+async def answer_calls(attempt: Attempt, reply: ModelReply) -> Answered:
+    """Record the reply and run its calls in order; each result joins the next user turn."""
+    calls = await attempt.hear(reply)
+    answered: Answered = []
+    cut = reply.stop == "length" and not calls
+    for asked, call in zip(reply.calls, calls, strict=True):
+        at_the_end = len(answered) == len(calls) - 1
+        problem = _unreadable(asked, cut_off=reply.stop == "length" and at_the_end)
+        cut = cut or problem is not None
+        result = await _answer(attempt, call, problem)
+        attempt.history.tell("", [result])
+        answered.append((call, result))
+    attempt.cut_replies = attempt.cut_replies + 1 if cut else 0
+    if cut and attempt.ended is None:
+        await _tell_cut(attempt, bool(calls))
+    return answered
+
+
+async def _tell_cut(attempt: Attempt, told: bool) -> None:
+    if attempt.cut_replies >= MAX_CUT_REPLIES:
+        attempt.ended = Failed(
+            error=f"the model's output was cut off or unreadable {MAX_CUT_REPLIES} times in a row"
+        )
+    elif not told:
+        await attempt.tell(reminder(CUT))
+
+
+def _unreadable(asked: ToolCall, *, cut_off: bool) -> str | None:
+    """What to tell about a call that must not run because it is not what the model meant."""
+    if cut_off:
+        return CUT
+    if asked.arguments is not None or not asked.raw.strip():
+        return None
+    try:
+        json.loads(asked.raw)
+    except json.JSONDecodeError as error:
+        if error.pos >= len(asked.raw.rstrip()) or error.msg.startswith("Unterminated"):
+            return CUT
+        problem = str(error)
+    else:
+        problem = "they are no JSON object"
+    return f"The arguments of this call are broken ({problem}), so it did not run. Send it again."
+
+
+async def _answer(attempt: Attempt, call: ToolCall, problem: str | None) -> ToolResult:
+    """The one result of one call, written down before the next call starts."""
+    clock, transcript = attempt.means.teammate.clock, attempt.means.transcript
+    started = clock.monotonic()
+    await transcript.write("call", id=call.id, name=call.name, arguments=call.arguments)
+    if problem is not None:
+        result = attempt.result(call, problem, is_error=True)
+    elif attempt.ended is not None:
+        result = attempt.result(call, NOT_RUN, is_error=True)
+    elif call.name == SUBMIT and attempt.means.contract is not None:
+        result = await submit(attempt, call, attempt.means.contract)
+    elif call.name == IDLE:
+        result = _idle(attempt, call)
+    else:
+        result = await _run_tool(attempt, call)
+    seconds = round(clock.monotonic() - started, 3)
+    await transcript.write("result", seconds=seconds, **result_as_json(result))
+    attempt.means.emit("tool.ended", tool=call.name, error=result.is_error, seconds=seconds)
+    return result
+
+
+def _idle(attempt: Attempt, call: ToolCall) -> ToolResult:
+    """Without an open task the turn ends; with one it is a stop without a result."""
+    if attempt.means.contract is None:
+        attempt.ended = Done()
+        return attempt.result(call, "ok")
+    if text := remind(attempt):
+        return attempt.result(call, text, is_error=True)
+    return attempt.result(call, NO_SUBMIT, is_error=True)
+
+
+def remind(attempt: Attempt) -> str | None:
+    """The next reminder of the open task; None when there was one too many, which ends it."""
+    contract = attempt.means.contract
+    text = contract.remind() if contract else None
+    attempt.force_call = text is not None
+    if text is None:
+        attempt.ended = Failed(error=NO_SUBMIT)
+    return text
+
+
+async def _run_tool(attempt: Attempt, call: ToolCall) -> ToolResult:
+    """Run a tool of the agent. Whatever it raises becomes an error result."""
+    means, progress = attempt.means, attempt.means.teammate.progress
+    attempt.tool_calls += 1
+    progress.tool = call.name
+    tool = means.toolbox.tools.get(call.name)
+    text, is_error = INTERRUPTED, True
+    try:
+        with ExitStack() as stack:
+            if tool is not None and not tool.read_only:
+                stack.enter_context(means.checkout.writing(means.teammate.name))
+            with anyio.move_on_after(means.call_limit_s) as scope:
+                text = await means.toolbox.run(call.name, call.arguments or {}, means.context)
+                is_error = False
+            if scope.cancelled_caught:
+                text = f"{INTERRUPTED}: it took longer than {means.call_limit_s:g} s"
+    except ToolError as error:
+        text = str(error)
+    except Exception as error:  # noqa: BLE001 - a broken tool costs one call, not the attempt
+        get_logger(__name__).exception("tool_failed", tool=call.name)
+        text = f"{call.name} failed unexpectedly: {type(error).__name__}: {error}"
+    finally:
+        progress.tool = None
+    return attempt.result(call, text, is_error=is_error)

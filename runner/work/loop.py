@@ -1,0 +1,122 @@
+"""The turn loop: ask the model, run its calls, until the attempt has its outcome."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import anyio
+
+from runner.errors import (
+    ContextOverflow,
+    ModelError,
+    ModelOverloaded,
+    ModelRejected,
+    ModelUnavailable,
+)
+from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached, Lost, Outcome
+from runner.work.attempt import Attempt
+from runner.work.calls import Answered, answer_calls, remind
+from runner.work.ledger import BudgetReached
+from runner.work.messages import ModelReply
+from runner.work.prompt import reminder
+from runner.work.repeats import FAIL_AT, NUDGE
+from runner.work.retry import ask
+
+
+async def run_attempt(attempt: Attempt, timeout_s: float) -> Outcome:
+    """Work until there is an outcome; it carries what was used. The time is limited."""
+    attempt.started = attempt.means.teammate.clock.monotonic()
+    outcome: Outcome = LimitReached(limit="timeout", error=f"timeout: {timeout_s:g} s are over")
+    with anyio.move_on_after(timeout_s) as attempt.scope:
+        outcome = await run_turns(attempt)
+    return replace(outcome, usage=attempt.usage())
+
+
+async def run_turns(attempt: Attempt) -> Outcome:
+    """The turns of one attempt, or of one message turn, from top to bottom."""
+    while True:
+        # the claim may be gone, a stop asked for, a limit reached
+        if (barred := await _barred(attempt)) is not None:
+            return barred
+
+        # what arrived meanwhile joins the user turn, behind the results of the last calls
+        if (mail := await attempt.means.teammate.new_mail()) is not None:
+            await attempt.tell_mail(mail)
+
+        reply = await _ask(attempt)
+        if not isinstance(reply, ModelReply):
+            return reply
+        attempt.force_call = False
+
+        # every call gets its one result, in order; a submitted result is judged here too
+        answered = await answer_calls(attempt, reply)
+        if attempt.ended is not None:
+            return attempt.ended
+
+        # no call is a stop: the end of a message turn, a reminder with an open task
+        if not reply.calls and not attempt.cut_replies:
+            if attempt.means.contract is None:
+                return Done()
+            if (text := remind(attempt)) is not None:
+                await attempt.tell(reminder(text))
+        elif answered:
+            await _watch_circles(attempt, answered)
+        if attempt.ended is not None:
+            return attempt.ended
+
+
+async def _barred(attempt: Attempt) -> Outcome | None:
+    """Why no further turn may start."""
+    teammate, task = attempt.means.teammate, attempt.means.task
+    if teammate.stopping:
+        return HandedBack(reason="stopped")
+    if task is not None and not await teammate.board.holds(task.fence):
+        return Lost(found="the claim is gone")
+    if attempt.turn >= attempt.means.max_turns:
+        return LimitReached(
+            limit="max_turns", error=f"max_turns: {attempt.turn} turns without a result"
+        )
+    return None
+
+
+async def _ask(attempt: Attempt) -> ModelReply | Outcome:
+    """One reply, or what its failure means for the attempt."""
+    means, request = attempt.means, attempt.request()
+    try:
+        with await means.ledger.reserve(means.model, request) as room:
+            reply = await ask(means.model, request, means.gate, waiting=attempt.extend)
+            room.reply = reply
+            return reply
+    except BudgetReached as error:
+        return LimitReached(limit="budget", error=str(error))
+    except ContextOverflow as error:
+        return Failed(error=means.redact(f"{error}; histories are not shortened in this version"))
+    except ModelUnavailable as error:
+        return HandedBack(reason=means.redact(str(error)))
+    except ModelRejected as error:
+        text = means.redact(str(error))
+        if error.status in (401, 403):
+            return HandedBack(reason=text, stop_claiming=True)
+        return Failed(error=text)
+    except (ModelOverloaded, ModelError) as error:
+        return Faulted(error=means.redact(str(error)))
+
+
+async def _watch_circles(attempt: Attempt, answered: Answered) -> None:
+    """The same calls with the same results: a nudge first, then the end."""
+    circle = attempt.repeats.note(
+        tuple(
+            (call.name, json.dumps(call.arguments, sort_keys=True), result.text)
+            for call, result in answered
+        )
+    )
+    if circle == "nudge":
+        await attempt.tell(reminder(NUDGE))
+    elif circle == "fail":
+        names = ", ".join(dict.fromkeys(call.name for call, _ in answered))
+        attempt.ended = LimitReached(
+            limit="repeated_calls",
+            error=f"repeated_calls: the same calls ({names}) with the same results "
+            f"{FAIL_AT} times in a row",
+        )
