@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 from runner.agents.definition import AgentDefinition, parse_agent
 from runner.core.data import data_dir
@@ -35,7 +36,8 @@ _SHARED_BODY = "task.md"
 @functools.cache
 def load_bundled_agents() -> tuple[AgentDefinition, ...]:
     """The bundled agents, parsed once. Raises: BundledAgentBroken."""
-    return tuple(_load(name, front_matter) for name, front_matter in _AGENTS.items())
+    folder = data_dir("bundled_agents")
+    return tuple(read_bundled(folder, *agent) for agent in _AGENTS.items())
 
 
 def clear_bundled_agents_cache() -> None:
@@ -43,13 +45,16 @@ def clear_bundled_agents_cache() -> None:
     load_bundled_agents.cache_clear()
 
 
-def _load(name: str, front_matter: str) -> AgentDefinition:
-    file = _SHARED_BODY if front_matter else f"{name}.md"
+def read_bundled(folder: Path, name: str, front_matter: str = "") -> AgentDefinition:
+    """One agent from its own file, or from `front_matter` over the shared body.
+
+    Raises: BundledAgentBroken.
+    """
+    path = folder / (_SHARED_BODY if front_matter else f"{name}.md")
     try:
-        path = data_dir("bundled_agents") / file
         data = front_matter.encode() + path.read_bytes()
     except OSError as error:
-        raise BundledAgentBroken(file, str(error)) from error
+        raise BundledAgentBroken(path, f"cannot be read: {error.strerror}") from error
     definition = parse_agent(data, str(path), "bundled").definition
     if definition is None or definition.name != name:
         raise BundledAgentBroken(path, f"it does not define {name!r}")

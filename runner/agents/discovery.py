@@ -195,5 +195,5 @@ def _markdown_files(directory: Path) -> Iterator[tuple[str, str, _Stamp]]:
                     continue
                 if stat.S_ISREG(status.st_mode):
                     yield entry.name, entry.path, _stamp(status)
-    except OSError:  # gone or unreadable: an empty one
+    except OSError:  # only after a lost race: gone, or closed to us, counts as empty
         return

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runner.agents.lines import read_lines
+from runner.agents.lines import limit_lines, read_lines
 from runner.agents.yaml12 import NotOneMapping, Unparsable, load_mapping
 from runner.errors import AgentFileInvalid
 
@@ -49,6 +49,7 @@ def read_front_matter(data: bytes, file: str, *, strict: bool = False) -> FrontM
     fallback = False
     try:
         fields, repeated = load_mapping(head)
+        fields = limit_lines(head) | fields
     except NotOneMapping as error:
         raise AgentFileInvalid(file, str(error)) from error
     except Unparsable as error:

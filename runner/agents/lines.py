@@ -60,11 +60,24 @@ def read_lines(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
         if entry.key in fields:
             repeated.append(entry.key)
         fields[entry.key] = _value(entry)
-    for line in text.split("\n"):
-        match = _INDENTED_KEY.match(line)
-        if match and (key := camel_case(match[2])) in LIMITS:
-            fields.setdefault(key, Unreadable(line.strip()))
+    fields = _limits_in(text, _INDENTED_KEY) | fields
     return fields, tuple(dict.fromkeys(repeated))
+
+
+def limit_lines(text: str) -> dict[str, Any]:
+    """The limits that have a line at column zero, each `Unreadable`.
+
+    One that YAML did not find there was swallowed, for instance by a quote that is not closed.
+    """
+    return _limits_in(text, _KEY)
+
+
+def _limits_in(text: str, pattern: re.Pattern[str]) -> dict[str, Any]:
+    return {
+        key: Unreadable(line.strip())
+        for line in text.split("\n")
+        if (match := pattern.match(line)) and (key := camel_case(match[2])) in LIMITS
+    }
 
 
 def _entries(text: str) -> list[_Entry]:

@@ -1,0 +1,265 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runner.agents.definition import AgentDefinition, ParsedAgent, parse_agent
+
+
+def parse(front_matter: str, body: str = "Work.") -> ParsedAgent:
+    text = f"---\nname: a\ndescription: d\n{front_matter}\n---\n{body}\n"
+    return parse_agent(text.encode(), "a.md", "project")
+
+
+def agent(front_matter: str) -> AgentDefinition:
+    parsed = parse(front_matter)
+    assert parsed.definition is not None, parsed.reason
+    return parsed.definition
+
+
+BROKEN = "broken: x: y\n"  # not YAML: the line parser reads the file
+
+
+@pytest.mark.parametrize("broken", ["", BROKEN], ids=["yaml", "lines"])
+@pytest.mark.parametrize(
+    "tools",
+    [
+        "tools: Read, Grep",
+        'tools: "Read, Grep"',
+        "tools: [Read, Grep]",
+        "tools: [\n  Read,\n  Grep ]",
+        "tools:\n  - Read\n  - Grep",
+        "tools:\n- Read\n- 'Grep'",
+        "tools: read,grep,",
+        "tools: Read,\n  Grep",
+        "tools: >-\n  Read,\n  Grep",
+        "tools: Read, Grep # no more",
+    ],
+)
+def test_every_form_of_a_tool_list_gives_the_same_tools(tools: str, broken: str) -> None:
+    assert agent(broken + tools).tools == ("read", "grep", "submit_result")
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        "tools: *",
+        'tools: "*"',
+        "tools:\n  - *",
+        'tools: ["*"]',
+        "tools: [*]",
+        "tools:",
+        "color: red",
+    ],
+)
+def test_a_star_an_empty_value_and_no_key_mean_every_tool(tools: str) -> None:
+    assert agent(tools).tools is None
+
+
+def test_an_empty_tools_value_is_warned_about_and_an_absent_one_is_not() -> None:
+    assert "every tool" in parse("tools:").warnings[0]
+    assert parse("color: red").warnings == ()
+
+
+@pytest.mark.parametrize(
+    "tools", ["tools: []", "tools: ','", "tools: [5, null]", BROKEN + "tools: []"]
+)
+def test_a_list_of_nothing_means_no_tools(tools: str) -> None:
+    assert agent(tools).tools == ("submit_result",)
+
+
+def test_names_without_a_comma_between_them_are_one_tool_and_never_all() -> None:
+    assert agent("tools: Read Grep").tools == ("read grep", "submit_result")
+
+
+@pytest.mark.parametrize("key", ["tools", "disallowedTools", "spawns"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "5",
+        "true",
+        "{read: yes}",
+        "[[read], write]",
+        "\n  - read: x",
+        "[read: x]",
+    ],
+)
+def test_a_limit_that_cannot_be_read_skips_the_file(key: str, value: str) -> None:
+    parsed = parse(f"{key}: {value}")
+    assert parsed.definition is None
+    assert f"`{key}`" in (parsed.reason or "")
+
+
+@pytest.mark.parametrize("key", ["tools", "disallowed-tools", "spawns"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "{read: yes}",
+        "[read, *",
+        '["read", *]',
+        "\nsome prose",
+        "\n  read\n  grep: x: y",
+        "read, # the first\n  grep",
+        "&anchor read: x: y",
+        "@read",
+        "[read, [grep], *]",
+    ],
+)
+def test_a_limit_that_the_line_parser_cannot_read_skips_the_file(key: str, value: str) -> None:
+    parsed = parse(f"{BROKEN}{key}: {value}")
+    assert parsed.fallback
+    assert parsed.definition is None
+
+
+def test_an_indented_limit_in_a_broken_file_is_not_overlooked() -> None:
+    parsed = parse("note: one: two\n tools: Read")
+    assert parsed.definition is None
+    assert "`tools`" in (parsed.reason or "")
+
+
+def test_a_limit_swallowed_by_an_open_quote_skips_the_file() -> None:
+    parsed = parse('note: "open\ntools: Read\nend"')
+    assert not parsed.fallback
+    assert "`tools` is not readable" in (parsed.reason or "")
+
+
+def test_an_indented_limit_below_the_real_one_is_an_example() -> None:
+    assert agent("note: one: two\n  tools: Bash\ntools: Read").tools == ("read", "submit_result")
+
+
+@pytest.mark.parametrize(
+    ("front_matter", "spawns"),
+    [
+        ("tools: read, task", "*"),
+        ("tools: read, task\nspawns: []", None),
+        ('tools: read, task\nspawns: ""', None),
+        ("tools: read, task\nspawns:", None),
+        ("spawns: {}", None),
+        ("spawns: helper, other ,", ("helper", "other")),
+        ("spawns: ['*']", "*"),
+        ("spawns: *", "*"),
+        ("color: red", None),
+    ],
+)
+def test_who_may_be_spawned(front_matter: str, spawns: object) -> None:
+    assert agent(front_matter).spawns == spawns
+
+
+@pytest.mark.parametrize("broken", ["", BROKEN], ids=["yaml", "lines"])
+@pytest.mark.parametrize(
+    "double",
+    ["tools: Read\ntools: Bash", 'tools: Read\n"tools": Bash', "max-turns: 1\nmaxTurns: 2"],
+)
+def test_a_known_key_twice_skips_the_file_and_is_named(broken: str, double: str) -> None:
+    parsed = parse(broken + double)
+    assert parsed.definition is None
+    assert ("`tools`" if "tools" in double else "`maxTurns`") in (parsed.reason or "")
+
+
+def test_an_unknown_key_twice_does_no_harm() -> None:
+    parsed = parse("note: one\nnote: two")
+    assert parsed.definition is not None
+    assert parsed.unknown_keys == ("note",)
+
+
+@pytest.mark.parametrize("broken", ["", BROKEN], ids=["yaml", "lines"])
+def test_keys_of_claude_are_understood_where_they_mean_something(broken: str) -> None:
+    found = agent(
+        broken
+        + "disallowedTools: Write, Bash # too strong\nmaxTurns: 7\nisolation: worktree\n"
+        + "permissionMode: plan # first\ncolor: red"
+    )
+    assert found.disallowed_tools == ("write", "bash")
+    assert (found.max_turns, found.isolation, found.plan_mode) == (7, True, True)
+
+
+def test_disallowing_everything_leaves_only_the_result() -> None:
+    assert agent('disallowedTools: "*"').tools == ("submit_result",)
+
+
+def test_foreign_keys_make_no_noise_and_a_misspelt_one_is_pointed_out() -> None:
+    parsed = parse("color: red\nhooks: {}\nTools: Read")
+    assert parsed.unknown_keys == ("Tools",)
+    assert parsed.warnings == ("unknown key 'Tools' was ignored; did you mean 'tools'?",)
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("thinkingLevel: High", "thinkingLevel"),
+        ("thinking: 3", "thinking"),
+        ("model: 5", "model"),
+        ("blocking: perhaps", "blocking"),
+        ("blocking: 1", "blocking"),
+        ("maxTurns: 0", "maxTurns"),
+        ("maxTurns: true", "maxTurns"),
+        ("maxTurns: many", "maxTurns"),
+        ("isolation: container", "isolation"),
+        (BROKEN + "output: {a: b", "output"),
+    ],
+)
+def test_another_value_that_cannot_be_used_is_dropped_with_a_warning(line: str, key: str) -> None:
+    parsed = parse(line)
+    assert parsed.definition is not None
+    value = parsed.definition.to_json()
+    assert (value["thinkingLevel"], value["model"], value["blocking"]) == (None, None, None)
+    assert parsed.definition.max_turns is None
+    assert any(f"`{key}` was ignored" in warning for warning in parsed.warnings)
+
+
+def test_a_null_thinking_level_does_not_hide_the_older_key() -> None:
+    assert agent("thinkingLevel:\nthinking: low").thinking_level == "low"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("7", "a number"),
+        ("true", "a boolean"),
+        ("~", "missing"),
+        ("[a]", "a list"),
+        ("' '", "empty"),
+    ],
+)
+def test_a_name_that_is_no_text_says_what_it_is(name: str, says: str) -> None:
+    text = f"---\nname: {name}\ndescription: d\n---\nx\n"
+    parsed = parse_agent(text.encode(), "a.md", "project")
+    assert parsed.definition is None
+    assert says in (parsed.reason or "")
+
+
+@pytest.mark.parametrize("name", ["on", "no", "12:30", "2026-01-02", "1_000", "'007'", "off"])
+def test_a_name_is_the_text_that_was_typed(name: str) -> None:
+    text = f"---\nname: {name}\ndescription: d\n---\nx\n"
+    found = parse_agent(text.encode(), "a.md", "project").definition
+    assert found is not None
+    assert found.name == name.strip("'")
+
+
+def test_a_comment_behind_a_name_is_no_part_of_it() -> None:
+    text = b"---\nname: lint #fast\ndescription: d\n---\nx\n"
+    found = parse_agent(text, "a.md", "project").definition
+    assert found is not None
+    assert found.name == "lint"
+
+
+def test_an_output_schema_is_kept_although_another_line_is_broken() -> None:
+    found = agent(BROKEN + "output:\n  type: object\n  required: [a-b]")
+    assert found.output == {"type": "object", "required": ["a-b"]}
+
+
+def test_the_json_object_has_every_key_and_null_for_what_is_absent() -> None:
+    value: dict[str, Any] = agent("spawns: b").to_json()
+    assert value == {
+        "name": "a",
+        "description": "d",
+        "source": "project",
+        "file": "a.md",
+        "tools": None,
+        "spawns": ["b"],
+        "model": None,
+        "thinkingLevel": None,
+        "output": None,
+        "blocking": None,
+    }
