@@ -1,0 +1,216 @@
+"""`runner agents`: which agent files count, what they say, and why others do not."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from runner.agents.definition import AgentDefinition, ParsedAgent
+from runner.agents.discovery import (
+    Discovery,
+    FoundFile,
+    discover_agents,
+    get_agent,
+    read_agent_file,
+)
+from runner.cli import here, output
+from runner.cli.here import AsJson
+
+app = typer.Typer(help="Agent files: those that count, and why others do not.")
+
+_NOTHING: dict[str, Any] = dict.fromkeys(
+    "name description source file tools spawns model thinkingLevel output blocking".split()
+)
+
+
+@app.command("list")
+def list_agents(context: typer.Context, as_json: AsJson = False) -> None:
+    """The agents that count here, in order of precedence, bundled ones last."""
+    discovery = _discover(context)
+    shadows = _shadows(discovery)
+    if as_json:
+        output.print_json(
+            [{**agent.to_json(), "shadows": shadows[agent.name]} for agent in discovery.agents]
+        )
+        return
+    _print_warnings(discovery)
+    output.print_table(
+        ("name", "source", "tools", "description"),
+        [
+            (agent.name, agent.source, _tools_text(agent), agent.description)
+            for agent in discovery.agents
+        ],
+    )
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The exact name of the agent.")],
+    as_json: AsJson = False,
+) -> None:
+    """One agent with its file, its settings and its prompt."""
+    discovery = _discover(context)
+    agent = get_agent(discovery, name)
+    found = next(file for file in discovery.files if file.parsed.definition is agent)
+    shadows = _shadows(discovery)[name]
+    settings = {**agent.to_json(), **_further(agent), "shadows": shadows}
+    if as_json:
+        warnings = list(found.parsed.warnings)
+        output.print_json({**settings, "warnings": warnings, "body": agent.system_prompt})
+        return
+    for key, value in settings.items():
+        if value not in (None, [], False):
+            output.say(f"{key}: {output.one_line(_value_text(value))}")
+    for warning in found.parsed.warnings:
+        output.note(f"warning: {output.one_line(warning)}")
+    output.say()
+    for line in agent.system_prompt.split("\n"):
+        output.say(output.one_line_kept(line))
+
+
+@app.command()
+def parse(
+    context: typer.Context,
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Files, or - for paths on stdin.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Read single files, wherever they lie, and say what each defines.
+
+    With - the paths are read from standard input, one a line. Exit 0 also when a file is no agent:
+    its `valid` and `reason` tell.
+    """
+    base = here.directory(context)
+    parsed = [(path, read_agent_file(base / path, "project")) for path in _paths(files)]
+    if as_json:
+        output.print_json([_parse_object(path, agent) for path, agent in parsed])
+        return
+    for path, agent in parsed:
+        name = agent.definition.name if agent.definition else None
+        verdict = f"agent {name!r}" if name else f"no agent: {agent.reason}"
+        output.say(output.one_line(f"{path}: {verdict}"))
+        for warning in agent.warnings:
+            output.say(f"  warning: {output.one_line(warning)}")
+
+
+@app.command()
+def check(context: typer.Context, as_json: AsJson = False) -> None:
+    """Every file that was looked at: used, shadowed by which, or skipped and why.
+
+    Exit 1 if a file with front matter had to be skipped, or an agent that counts can use none of
+    the tools it lists.
+    """
+    discovery = _discover(context)
+    checked = [_check_object(found) for found in discovery.files]
+    if as_json:
+        output.print_json({"files": checked})
+    else:
+        for item in checked:
+            _print_checked(item)
+    if any(item["problem"] for item in checked):
+        raise typer.Exit(1)
+
+
+def _discover(context: typer.Context) -> Discovery:
+    return discover_agents(here.directory(context))
+
+
+def _print_warnings(discovery: Discovery) -> None:
+    for warning in discovery.warnings:
+        output.note(f"warning: {output.one_line(warning)}")
+
+
+def _shadows(discovery: Discovery) -> dict[str, list[str]]:
+    """For each agent that counts, the files whose agents of the same name do not."""
+    shadows: dict[str, list[str]] = {name: [] for name in discovery.names}
+    for found in discovery.shadowed:
+        if found.parsed.definition is not None:
+            shadows[found.parsed.definition.name].append(found.parsed.file)
+    return shadows
+
+
+def _further(agent: AgentDefinition) -> dict[str, Any]:
+    return {
+        "disallowedTools": list(agent.disallowed_tools),
+        "maxTurns": agent.max_turns,
+        "isolation": "worktree" if agent.isolation else None,
+        "permissionMode": "plan" if agent.plan_mode else None,
+    }
+
+
+def _tools_text(agent: AgentDefinition) -> str:
+    return "all" if agent.tools is None else ", ".join(agent.tools)
+
+
+def _value_text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _paths(files: Sequence[str]) -> Iterator[str]:
+    """The named paths; a `-` stands for those on standard input, empty lines left out."""
+    for file in files:
+        if file != "-":
+            yield file
+            continue
+        for line in sys.stdin.buffer:
+            if path := os.fsdecode(line.rstrip(b"\r\n")):
+                yield path
+
+
+def _parse_object(path: str, parsed: ParsedAgent) -> dict[str, Any]:
+    """The object of `agents parse`: that of `list`, with `output` only if the file has it."""
+    agent = parsed.definition
+    fields = agent.to_json() if agent else dict(_NOTHING)
+    if agent is None or not agent.has_output:
+        del fields["output"]
+    return {
+        **fields,
+        "source": None,
+        "file": parsed.file,
+        "shadows": None,
+        "path": path,
+        "valid": agent is not None,
+        "fallback": parsed.fallback,
+        "reason": parsed.reason,
+        "body": parsed.body,
+    }
+
+
+def _check_object(found: FoundFile) -> dict[str, Any]:
+    from runner.work.tools import toolbox
+
+    parsed = found.parsed
+    box = toolbox(parsed.definition) if parsed.definition else None
+    unusable = box.unusable if box and found.state == "used" else None
+    return {
+        "file": parsed.file,
+        "source": found.source,
+        "state": found.state,
+        "name": parsed.definition.name if parsed.definition else None,
+        "shadowedBy": found.shadowed_by,
+        "reason": parsed.reason or unusable,
+        "fallback": parsed.fallback,
+        "unknownKeys": list(parsed.unknown_keys),
+        "warnings": [*parsed.warnings, *(box.warnings if box else ())],
+        "problem": found.state == "skipped" or unusable is not None,
+    }
+
+
+def _print_checked(item: dict[str, Any]) -> None:
+    notes = [
+        item["reason"],
+        item["shadowedBy"] and f"shadowed by {item['shadowedBy']}",
+        item["unknownKeys"] and f"unknown keys: {', '.join(item['unknownKeys'])}",
+        *item["warnings"],
+    ]
+    name = item["name"] or "-"
+    output.say(output.one_line_kept(f"{item['state']:<9} {name:<16} {item['file']}"))
+    for note in notes:
+        if note:
+            output.say(f"          {output.one_line(note)}")
