@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -90,27 +90,30 @@ class Tail:
                 yield value
 
 
-def event_line(event: Event) -> str:
-    """`12:00:01 alice  claimed   3 Write the parser`: time, who, what, task, facts."""
+def event_line(event: Event, subjects: Mapping[Any, str] | None = None) -> str:
+    """`12:00:01 alice  claimed   3 Write the parser`: time, who, what, task, facts.
+
+    `subjects` by task id: the subject is told where the event itself says no more.
+    """
     who = output.one_line(event.get("teammate")) or "-"
     what = output.one_line(event.get("event"))
     group, _, verb = what.partition(".")
     shown = verb.replace("_", " ") if group == "task" else what
     task = output.one_line(event.get("task"))
-    facts = _facts(event)
+    facts = _facts(event, (subjects or {}).get(event.get("task"), ""))
     line = f"{_local_time(event.get('ts'))} {who:<8} {shown:<18} {task:<4} {facts}"
     return line.rstrip()
 
 
-def _facts(event: Event) -> str:
-    """The subject, or the reason, or whatever else the event carries."""
+def _facts(event: Event, subject: str) -> str:
+    """The reason or the error, else the subject, else whatever the event carries."""
     attempt = event.get("attempt")
     again = f"(attempt {attempt})" if isinstance(attempt, int) and attempt > 1 else ""
     rest = {key: value for key, value in event.items() if key not in _HEAD and value is not None}
-    told = [
-        output.one_line(rest.pop(key)) for key in ("subject", "reason", "error") if rest.get(key)
-    ]
-    if not told:
+    told = [output.one_line(rest[key]) for key in ("reason", "error") if rest.get(key)]
+    if not told and subject:
+        told = [output.one_line(subject)]
+    elif not told:
         told = [f"{key}={output.one_line(value)}" for key, value in rest.items()]
     return " ".join([*told, again]).strip()
 

@@ -7,23 +7,9 @@ import json
 from collections.abc import Collection, Iterator
 
 from runner.board.snapshot import Problem, Snapshot
-from runner.board.store import Store
 from runner.board.task import Task
 from runner.core.layout import Layout
 from runner.core.settings import Settings
-
-_LOOK_AGAIN_S = 0.2
-
-
-def settled(store: Store) -> Snapshot:
-    """A snapshot in which a file caught half-written has had its second look."""
-    snapshot = store.scan()
-    if snapshot.unsettled:
-        import anyio
-
-        anyio.run(anyio.sleep, _LOOK_AGAIN_S)
-        snapshot = store.scan()
-    return snapshot
 
 
 def roster_names(layout: Layout, settings: Settings) -> set[str]:

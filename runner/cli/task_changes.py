@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 
 from runner.board.task import Claimant, Task
 from runner.cli import boards, here, output
+from runner.core.layout import Layout
 from runner.errors import NotClaimable, RunnerError, UsageError
 
 FIELDS = (
@@ -97,7 +99,7 @@ def edit(
 ) -> None:
     """Change fields of a task; all other fields stay as they are."""
     store = boards.open_store(context)
-    there = boards.find(store.scan(), task_id).raw
+    there = boards.find(store, store.scan(settle=True), task_id).raw
     changes = dict(_assignment(text, set(there)) for text in assignments)
     task = store.edit(task_id, changes, force=force)
     _told(task, f"task {task.id}: changed {', '.join(changes)}", as_json=as_json)
@@ -149,12 +151,12 @@ def done(
     _need_holder(claim_id, owner, force=force)
     store = boards.open_store(context)
     value = _json("--result", result) if result is not None else None
-    task = boards.find(store.scan(), task_id)
+    task = boards.find(store, store.scan(settle=True), task_id)
     verified: dict[str, Any] = {}
     if task.verify and no_verify:
         verified = {"verify": "skipped"}
     elif task.verify:
-        _verify(task, store.layout.workspace)
+        _verify(task, store.layout)
         verified = {"verify": "passed"}
     task = store.finish_by_hand(
         task_id, claim_id=claim_id, owner=owner, force=force, result=value, facts=verified
@@ -162,16 +164,17 @@ def done(
     _told(task, f"task {task.id} is completed", as_json=as_json)
 
 
-def _verify(task: Task, workspace: Path) -> None:
+def _verify(task: Task, layout: Layout) -> None:
     """Raises: RunnerError, when a verify command fails; its output is in the message."""
+    # the event loop costs more than all the rest of a command: only where it is needed
     from runner.cli.verifying import verify
+    from runner.core.settings import load_settings
 
-    result = verify(task.verify, workspace)
+    limits = load_settings(layout, os.environ, {}).limits
+    result = verify(task.verify, layout.workspace, timeout_s=limits.verify_timeout_s)
     if not result.ok:
-        ended = "timed out" if result.exit is None else f"exit {result.exit}"
         raise RunnerError(
-            f"task {task.id} is not done: `{result.command}` failed ({ended}); "
-            f"mend it, or use --no-verify\n{result.output}".rstrip()
+            f"task {task.id} is not done: {result.report}\nMend it, or use --no-verify"
         )
 
 

@@ -86,8 +86,8 @@ def ready(
 def show(context: typer.Context, task_id: here.TaskId, as_json: here.AsJson = False) -> None:
     """Show one task: what its file says, and what that means now."""
     store = boards.open_store(context)
-    snapshot = store.scan()
-    task = boards.find(snapshot, task_id)
+    snapshot = store.scan(settle=True)
+    task = boards.find(store, snapshot, task_id)
     facts = describe(snapshot, task)
     if as_json:
         output.print_json({**facts, "task": task.raw})
@@ -190,7 +190,7 @@ def all_problems(store: Store) -> list[Problem]:
 
     layout = store.layout
     settings = load_settings(layout, os.environ, {})
-    snapshot = references.settled(store)
+    snapshot = store.scan(settle=True)
     names = set(discover_agents(layout.workspace).names) - settings.disabled_agents
     roster = references.roster_names(layout, settings)
     return [

@@ -1,0 +1,56 @@
+"""`runner run --dry-run`: what this team could do with the board, without a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from runner.board.outlook import claim_order, outlook
+from runner.board.snapshot import Snapshot
+from runner.board.task import Claimant, Key, Task
+from runner.core.settings import Settings
+from runner.work.admission import Admission
+
+Entry = dict[str, Any]
+
+
+def planned(
+    snapshot: Snapshot,
+    settings: Settings,
+    admission: Admission,
+    only: Collection[Key] | None = None,
+) -> list[Entry]:
+    """`{"id", "subject", "outlook", "by", "reason"}` for each open task, in claiming order.
+
+    `outlook` is `ready`, `running`, `coming` or `stuck`; `by` names who may take it. Tasks left
+    out by `only` are not listed. Raises: NoModel.
+    """
+    claimants = [Claimant(name=m.name, role=m.role, agent=m.agent) for m in settings.members]
+    wanted = None if only is None else frozenset(only)
+    admission.preflight(snapshot, claimants, only=wanted)
+    found = outlook(snapshot, claimants, admission.refuses_for, only)
+    groups = {
+        **dict.fromkeys(found.ready, "ready"),
+        **dict.fromkeys(found.running, "running"),
+        **dict.fromkeys(found.coming, "coming"),
+        **dict.fromkeys(found.stuck, "stuck"),
+    }
+    return [
+        {
+            "id": task.id,
+            "subject": task.subject,
+            "outlook": groups[task.key],
+            "by": _takers(task, claimants) if groups[task.key] in {"ready", "coming"} else [],
+            "reason": found.stuck.get(task.key) or snapshot.reason(task),
+        }
+        for task in claim_order(snapshot.tasks.values(), Claimant(name=""))
+        if task.key in groups and (only is None or task.key in only)
+    ]
+
+
+def _takers(task: Task, claimants: Sequence[Claimant]) -> list[str]:
+    return [
+        claimant.name
+        for claimant in claimants
+        if task.required_role in (None, claimant.role) and task.owner in (None, claimant.name)
+    ]

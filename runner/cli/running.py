@@ -1,0 +1,168 @@
+"""One run from the command line: start the team, show it, stop it on signals, sum it up."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.abc import TaskStatus
+
+from runner.board.snapshot import Snapshot
+from runner.board.store import Store
+from runner.board.task import Key, key_of
+from runner.cli import output, view
+from runner.cli.junit import write_junit
+from runner.cli.plan import planned
+from runner.cli.watch import Lines, Picturing, Watcher
+from runner.core.clock import SystemClock
+from runner.core.events import FileJournal
+from runner.core.layout import Layout
+from runner.core.settings import Settings
+from runner.errors import RunnerError, UsageError
+from runner.team.report import Report
+from runner.team.team import Team
+from runner.work.admission import Admission
+from runner.work.models import Models
+from runner.work.run import build_team
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+Subjects = Mapping[Any, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What the call asked for beside the settings. `only` is a comma list of ids."""
+
+    drain: bool = False
+    only: str | None = None
+    take_over: bool = False
+    junit: Path | None = None
+    as_json: bool = False
+
+
+def run_board(layout: Layout, settings: Settings, order: Order) -> int:
+    """Run a team to its end and print what came of it. Raises: RunnerError."""
+    if order.junit is not None and not order.junit.parent.is_dir():
+        raise UsageError(f"--junit {order.junit}: there is no folder {order.junit.parent}")
+    report, subjects = anyio.run(_run, layout, settings, order)
+    data = report.to_json()
+    if order.junit is not None:
+        write_junit(order.junit, data, subjects)
+    if order.as_json:
+        output.print_json(data)
+    else:
+        print_summary(data, subjects)
+    code: int = data["exit"]
+    return code
+
+
+async def _run(layout: Layout, settings: Settings, order: Order) -> tuple[Report, Subjects]:
+    only = only_keys(order.only)
+    team = build_team(layout, settings, drain=order.drain, only=only, take_over=order.take_over)
+    write = output.note if order.as_json else output.say
+    watcher = _watcher(team, write, as_json=order.as_json)
+    _check_known(layout, await watcher.look(), only)
+    _announce(team, write)
+    report: Report | None = None
+    failure: RunnerError | None = None
+    async with anyio.create_task_group() as group:
+        await group.start(_stop_on_signals, team)
+        group.start_soon(watcher.keep)
+        try:
+            report = await team.run()
+        except RunnerError as error:  # carried out of the group as itself, not as a group of one
+            failure = error
+        group.cancel_scope.cancel()
+    await watcher.end()
+    if report is None:
+        raise failure or AssertionError("unreachable: a team reports or fails")
+    return report, watcher.subjects
+
+
+def _watcher(team: Team, write: Callable[[str], None], *, as_json: bool) -> Watcher:
+    if as_json or not output.is_terminal():
+        return Lines(team, write)
+    return Picturing(team, output.console())
+
+
+def only_keys(text: str | None) -> frozenset[Key] | None:
+    """The ids of `--only`. Raises: UsageError."""
+    if text is None:
+        return None
+    keys = [key_of(part.strip()) for part in text.split(",") if part.strip()]
+    if not keys or None in keys:
+        raise UsageError(f"--only: found {text!r}, expected ids such as 1,2")
+    return frozenset(key for key in keys if key is not None)
+
+
+def _check_known(layout: Layout, snapshot: Snapshot, only: frozenset[Key] | None) -> None:
+    missing = sorted((only or frozenset()) - set(snapshot.tasks))
+    if missing:
+        raise UsageError(f"--only: no task {', '.join(missing)} on {layout.tasks}")
+
+
+def _announce(team: Team, write: Callable[[str], None]) -> None:
+    write(f"board {team.layout.tasks}")
+    write(f"works in {team.layout.workspace}")
+    write(f"run {team.run_id}, team {team.settings.team}, model {team.settings.model or 'none'}")
+
+
+async def _stop_on_signals(
+    team: Team, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
+    """The first signal ends gracefully, the next at once; what was ignored stays ignored."""
+    wanted = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    with anyio.open_signal_receiver(*wanted) as signals:
+        task_status.started()
+        async for number in signals:
+            output.note(f"runner: {signal.Signals(number).name}: ending; once more ends at once")
+            team.stop(number)
+
+
+def print_summary(report: Mapping[str, Any], subjects: Subjects) -> None:
+    """The final table, every task left over with its whole reason, and the verdict."""
+    tasks = [task for task in report["tasks"] if task.get("status") != "deleted"]
+    if output.is_terminal():
+        output.console().print(view.final_table(tasks, subjects))
+    elif tasks:
+        columns = ("task", "subject", "status", "by", "tries", "time")
+        rows = [row[: len(columns)] for row in view.final_rows(tasks, subjects)]
+        output.print_table(columns, rows)
+    for line in view.leftovers(tasks, subjects):
+        output.say(line)
+    output.say(view.verdict(report))
+
+
+def plan_board(layout: Layout, settings: Settings, order: Order) -> int:
+    """Print what this team could do, and claim nothing. Raises: UsageError (NoModel too)."""
+    clock = SystemClock()
+    journal = FileJournal(layout.cli_journal, run=None, clock=clock)
+    snapshot = Store(layout, clock=clock, journal=journal).scan(settle=True)
+    only = only_keys(order.only)
+    _check_known(layout, snapshot, only)
+    admission = Admission(layout, settings, Models(settings, base_dir=layout.root))
+    entries = planned(snapshot, settings, admission, only)
+    code = 3 if any(entry["outlook"] == "stuck" for entry in entries) else 0
+    if order.as_json:
+        output.print_json({"tasks": entries, "exit": code})
+        return code
+    columns = ("task", "outlook", "by", "subject", "reason")
+    output.print_table(
+        columns,
+        [
+            (
+                entry["id"],
+                entry["outlook"],
+                ", ".join(entry["by"]),
+                entry["subject"],
+                entry["reason"],
+            )
+            for entry in entries
+        ],
+    )
+    output.say(f"dry run: nothing was claimed (exit {code})")
+    return code

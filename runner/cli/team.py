@@ -1,0 +1,133 @@
+"""`runner team`: who is at work, and messages of the lead to them."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+import typer
+
+from runner.cli import here, output
+from runner.core.clock import SystemClock
+from runner.core.events import FileJournal
+from runner.core.files import locked
+from runner.core.layout import Layout
+from runner.core.settings import load_settings
+from runner.team.mailbox import Mailbox, post
+from runner.team.requests import ask_to_stop
+from runner.team.roster import live_members, live_rosters
+from runner.team.types import LEAD
+
+app = typer.Typer(help="See who is at work, and write to them.")
+
+
+@app.command()
+def status(context: typer.Context, as_json: here.AsJson = False) -> None:
+    """Show the teammates of all runs that are alive."""
+    rosters = live_rosters(here.layout(context))
+    members = [
+        {key: member.get(key) for key in ("name", "role", "agent", "status", "task")}
+        | {"run": roster["run"], "team": roster.get("team")}
+        for roster in rosters
+        for member in roster["members"]
+    ]
+    if as_json:
+        runs = [
+            {key: roster.get(key) for key in ("run", "team", "started", "pid", "host")}
+            for roster in rosters
+        ]
+        output.print_json({"runs": runs, "members": members})
+    elif members:
+        columns = ("name", "role", "agent", "status", "task", "run")
+        output.print_table(columns, [[member[name] for name in columns] for member in members])
+    else:
+        output.say("no run is at work on this board")
+
+
+@app.command()
+def send(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Who gets it.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The message.")],
+    as_json: here.AsJson = False,
+) -> None:
+    """Write to a teammate, as the lead. A configured teammate reads it when it next works."""
+    layout = here.layout(context)
+    settings = load_settings(layout, os.environ, {})
+    clock = SystemClock()
+    members = dict.fromkeys([*live_members(layout), *(one.name for one in settings.members)])
+    layout.ensure_team()
+    with locked(layout.lock_file):
+        message = post(
+            layout, to=name, sender=LEAD, content=text, members=list(members), clock=clock
+        )
+        _journal(layout).emit("message.sent", sender=LEAD, to=name, id=message.id)
+    if as_json:
+        output.print_json({"to": name, **message.to_json()})
+    else:
+        output.say(f"sent to {name}")
+
+
+@app.command()
+def inbox(
+    context: typer.Context,
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="Whose; default: yours, the lead's.")
+    ] = LEAD,
+    as_json: here.AsJson = False,
+) -> None:
+    """Show unread messages; looking takes nothing away."""
+    messages = Mailbox(here.layout(context), name).peek()
+    if as_json:
+        output.print_json([message.to_json() for message in messages])
+        return
+    for message in messages:
+        kind = "" if message.type == "message" else f" ({message.type})"
+        line = f"{message.timestamp} {message.sender}{kind}: {message.content}"
+        output.say(output.one_line(line))
+    if not messages:
+        output.say(f"no unread messages for {name}")
+
+
+@app.command()
+def stop(
+    context: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Who; default: everybody at work.")
+    ] = None,
+    as_json: here.AsJson = False,
+) -> None:
+    """Ask teammates to shut down when their present task is done."""
+    layout = here.layout(context)
+    runs: dict[str, Any] = {
+        str(member["name"]): roster["run"]
+        for roster in live_rosters(layout)
+        for member in roster["members"]
+        if member.get("status") != "shutdown"
+    }
+    layout.ensure_team()
+    asked = []
+    with locked(layout.lock_file):
+        for member in runs if name is None else [name]:
+            request = ask_to_stop(
+                layout,
+                member,
+                sender=LEAD,
+                run=runs.get(member),
+                members=list(runs),
+                clock=SystemClock(),
+                journal=_journal(layout),
+            )
+            asked.append({"name": member, "run": runs.get(member), "request": request.id})
+    if as_json:
+        output.print_json(asked)
+        return
+    for one in asked:
+        output.say(f"asked {one['name']} of run {one['run']} to shut down")
+    if not asked:
+        output.say("no run is at work on this board")
+
+
+def _journal(layout: Layout) -> FileJournal:
+    """Emit only with the board lock held: commands share this file."""
+    return FileJournal(layout.cli_journal, run=None, clock=SystemClock())

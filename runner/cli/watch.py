@@ -1,0 +1,144 @@
+"""Showing a run while it goes on: a live view on a terminal, a line per event elsewhere."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import anyio.to_thread
+from rich.console import Console
+from rich.live import Live
+
+from runner.board.snapshot import Snapshot
+from runner.cli import view
+from runner.cli.events import event_line
+from runner.core.clock import SystemClock
+from runner.team.team import Team
+from runner.team.types import Teammate
+
+_LINES_EVERY_S = 0.1
+_PICTURE_EVERY_S = 0.25
+_SCAN_EVERY_S = 1.0
+_RECENT = 5
+_QUIET = frozenset(
+    """
+    run.started run.ended teammate.working teammate.idle message.delivered model.chosen
+    turn.ended tool.ended history.compacted identity.injected task.reported task.verified
+    agent.resolved
+    """.split()
+)
+
+
+class Watcher(ABC):
+    """Follows a team's journal from before its start; `keep` shows it until cancelled.
+
+    Listening never waits: events come on threads that may hold the board lock, so they are only
+    queued there and printed elsewhere.
+    """
+
+    def __init__(self, team: Team) -> None:
+        self.team = team
+        self.clock = SystemClock()
+        self.subjects: dict[Any, str] = {}
+        self._queue: deque[dict[str, Any]] = deque()
+        team.journal.subscribe(self._queue.append)
+
+    @abstractmethod
+    async def keep(self) -> None:
+        """Show what happens until cancelled."""
+
+    async def end(self) -> None:
+        """The run is over: show what is still to be shown."""
+        await self.look()
+
+    async def look(self) -> Snapshot:
+        """The board now; remembers the subjects."""
+        snapshot = await self.team.board.scan()
+        self.subjects = {task.id: task.subject for task in snapshot.tasks.values()}
+        return snapshot
+
+    async def new_lines(self) -> list[str]:
+        """What happened since the last call, as lines worth a person's time."""
+        events = [self._queue.popleft() for _ in range(len(self._queue))]
+        events = [event for event in events if event["event"] not in _QUIET]
+        if any(event.get("task") not in {None, *self.subjects} for event in events):
+            await self.look()
+        return [event_line(event, self.subjects) for event in events]
+
+
+class Lines(Watcher):
+    """A line per event through `write` (standard output, or standard error beside JSON)."""
+
+    def __init__(self, team: Team, write: Callable[[str], None]) -> None:
+        super().__init__(team)
+        self._write = write
+
+    async def keep(self) -> None:
+        while True:
+            await self.drain()
+            await self.clock.sleep(_LINES_EVERY_S)
+
+    async def end(self) -> None:
+        await super().end()
+        await self.drain()
+
+    async def drain(self) -> None:
+        """Print what is queued, on a thread: a slow reader must not hold up the team."""
+        lines = await self.new_lines()
+        if lines:
+            await anyio.to_thread.run_sync(self._write, "\n".join(lines))
+
+
+class Picturing(Watcher):
+    """The live view of rich, redrawn a few times a second."""
+
+    def __init__(self, team: Team, console: Console) -> None:
+        super().__init__(team)
+        self._console = console
+        self._recent: deque[str] = deque(maxlen=_RECENT)
+        self._started = self.clock.monotonic()
+
+    async def keep(self) -> None:
+        live = Live(console=self._console, auto_refresh=False, transient=True)
+        snapshot, seen = await self.look(), self._started
+        with live:
+            while True:
+                self._recent.extend(await self.new_lines())
+                now = self.clock.monotonic()
+                if now - seen >= _SCAN_EVERY_S:
+                    snapshot, seen = await self.look(), now
+                picture = self.picture(snapshot, now)
+                live.update(view.live(picture, self._console.width), refresh=True)
+                await self.clock.sleep(_PICTURE_EVERY_S)
+
+    def picture(self, snapshot: Snapshot, now: float) -> view.Picture:
+        """What to draw: `now` is the clock's monotonic time."""
+        team = self.team
+        tasks = [*snapshot.tasks.values(), *snapshot.others]
+        return view.Picture(
+            board=str(team.layout.tasks),
+            workspace=str(team.layout.workspace),
+            run=team.run_id,
+            team=team.settings.team,
+            seconds=now - self._started,
+            rows=[self._row(mate, now) for mate in team.teammates],
+            counts=view.counts([snapshot.state(task) for task in tasks]),
+            events=tuple(self._recent),
+        )
+
+    def _row(self, mate: Teammate, now: float) -> view.Row:
+        progress = mate.progress
+        task = ""
+        if progress.task is not None:
+            task = f"{progress.task} {self.subjects.get(progress.task, '')}"
+        return view.Row(
+            name=mate.name,
+            role=mate.role,
+            state=progress.status,
+            task=task,
+            turn=progress.turn,
+            tool=progress.tool,
+            seconds=max(0.0, now - progress.since),
+        )
