@@ -143,31 +143,36 @@ def mended(turns: Iterable[Turn]) -> tuple[Turn, ...]:
     of one role become one turn. The last turn may still be an assistant's without calls.
     """
     whole: list[Turn] = []
-    seen: set[str] = set()
+    taken: set[str] = set()
     pending: list[tuple[str, ToolCall]] = []  # id as written, call as kept
-    for turn in turns:
-        if isinstance(turn, AssistantTurn):
-            _answer(whole, pending, UserTurn())
-            calls = []
+    for turn in _neighbours_joined(turns):
+        if isinstance(turn, UserTurn):
+            _add(whole, _answering(turn, pending))
             pending = []
-            for call in turn.calls:
-                kept = _clean_call(call, seen)
-                seen.add(kept.id)
-                calls.append(kept)
-                pending.append((call.id, kept))
-            _add(whole, AssistantTurn(text=_clean_block(turn.text), calls=tuple(calls)))
-        else:
-            pending = _answer(whole, pending, turn)
-    _answer(whole, pending, UserTurn())
+            continue
+        _add(whole, _answering(UserTurn(), pending))
+        pending = []
+        for call in turn.calls:
+            kept = _clean_call(call, taken)
+            taken.add(kept.id)
+            pending.append((call.id, kept))
+        _add(whole, AssistantTurn(text=turn.text, calls=tuple(kept for _, kept in pending)))
+    _add(whole, _answering(UserTurn(), pending))
     if whole and isinstance(whole[0], AssistantTurn):
         whole.insert(0, UserTurn(text=_BEGINNING_GONE))
     return tuple(whole)
 
 
-def _answer(
-    whole: list[Turn], pending: list[tuple[str, ToolCall]], turn: UserTurn
-) -> list[tuple[str, ToolCall]]:
-    """Add `turn` with exactly one result for each pending call, in their order."""
+def _neighbours_joined(turns: Iterable[Turn]) -> list[Turn]:
+    """Blank texts gone, then neighbours of one role joined."""
+    joined: list[Turn] = []
+    for turn in turns:
+        _add(joined, replace(turn, text=_clean_block(turn.text)))
+    return joined
+
+
+def _answering(turn: UserTurn, pending: list[tuple[str, ToolCall]]) -> UserTurn:
+    """`turn` with exactly one result for each pending call, in their order."""
     given = list(turn.results)
     results = []
     for written, call in pending:
@@ -177,8 +182,7 @@ def _answer(
         else:
             given.remove(match)
             results.append(replace(match, call_id=call.id))
-    _add(whole, _clean_user(UserTurn(results=tuple(results), text=turn.text)))
-    return []
+    return _clean_user(UserTurn(results=tuple(results), text=turn.text))
 
 
 def interrupted(call: ToolCall) -> ToolResult:

@@ -27,7 +27,7 @@ from runner.work.retry import ask
 async def run_attempt(attempt: Attempt, timeout_s: float) -> Outcome:
     """Work until there is an outcome; it carries what was used. The time is limited."""
     attempt.started = attempt.means.teammate.clock.monotonic()
-    outcome: Outcome = LimitReached(limit="timeout", error=f"timeout: {timeout_s:g} s are over")
+    outcome: Outcome = LimitReached(limit="timeout", error=f"not finished after {timeout_s:g} s")
     with anyio.move_on_after(timeout_s) as attempt.scope:
         outcome = await run_turns(attempt)
     return replace(outcome, usage=attempt.usage())
@@ -75,7 +75,7 @@ async def _barred(attempt: Attempt) -> Outcome | None:
         return Lost(found="the claim is gone")
     if attempt.turn >= attempt.means.max_turns:
         return LimitReached(
-            limit="max_turns", error=f"max_turns: {attempt.turn} turns without a result"
+            limit="max_turns", error=f"{attempt.turn} turns without a result"
         )
     return None
 
@@ -117,6 +117,6 @@ async def _watch_circles(attempt: Attempt, answered: Answered) -> None:
         names = ", ".join(dict.fromkeys(call.name for call, _ in answered))
         attempt.ended = LimitReached(
             limit="repeated_calls",
-            error=f"repeated_calls: the same calls ({names}) with the same results "
+            error=f"the same calls ({names}) with the same results "
             f"{FAIL_AT} times in a row",
         )

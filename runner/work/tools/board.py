@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+import anyio.to_thread
+
 from runner.board.task import key_of, order_key
 from runner.core.files import encode_json
 from runner.errors import ToolError
@@ -28,7 +30,7 @@ def create_task_tool(toolbox_of: ToolboxOf) -> Tool:
             raise ToolError("verify holds commands; only an agent that has bash may set it")
         fields = dict(arguments)
         if "agent" in fields:
-            named = context.find_agent(fields["agent"])
+            named = await anyio.to_thread.run_sync(context.find_agent, fields["agent"])
             excess = _excess(toolbox_of(named), own, named.spawns, context.agent.spawns)
             if excess:
                 raise ToolError(

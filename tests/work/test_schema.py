@@ -1,0 +1,161 @@
+"""Result schemas of both kinds: read, checked, shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runner.work.jtd import SchemaInvalid, is_jtd
+from runner.work.schema import read_schema
+
+REVIEW: dict[str, Any] = {
+    "properties": {
+        "verdict": {"enum": ["ok", "not ok"]},
+        "findings": {
+            "elements": {
+                "properties": {"file": {"type": "string"}, "line": {"type": "uint32"}},
+                "optionalProperties": {"note": {"type": "string", "nullable": True}},
+            }
+        },
+    }
+}
+
+
+def test_a_value_that_fits_a_type_definition_has_no_problems() -> None:
+    findings = [{"file": "a.py", "line": 3, "note": None}]
+
+    assert read_schema(REVIEW).problems({"verdict": "ok", "findings": findings}) == []
+
+
+def test_every_problem_names_its_path() -> None:
+    problems = read_schema(REVIEW).problems({"verdict": "ok", "findings": [{"line": -1}]})
+
+    assert "$.findings[0]: 'file' is a required property" in problems
+    assert any(problem.startswith("$.findings[0].line: -1") for problem in problems)
+
+
+def test_more_problems_than_can_be_read_are_counted() -> None:
+    schema = read_schema({"elements": {"type": "string"}})
+
+    assert schema.problems(list(range(9)))[-1] == "and 4 more"
+
+
+def test_the_shape_reads_like_the_json_it_wants() -> None:
+    shape = read_schema(REVIEW).shape()
+
+    assert '"verdict": "ok" | "not ok"' in shape
+    assert '"note" (optional): string | null' in shape
+
+
+@pytest.mark.parametrize(
+    ("schema", "fits", "fits_not"),
+    [
+        ({"values": {"type": "float64"}}, {"a": 1.5}, {"a": "x"}),
+        ({"type": "int8"}, 127, 128),
+        ({"type": "timestamp"}, "2026-01-01T00:00:00Z", 3),
+        (
+            {
+                "discriminator": "kind",
+                "mapping": {"cat": {"properties": {"lives": {"type": "int8"}}}},
+            },
+            {"kind": "cat", "lives": 9},
+            {"kind": "dog"},
+        ),
+        (
+            {
+                "definitions": {"node": {"optionalProperties": {"next": {"ref": "node"}}}},
+                "ref": "node",
+            },
+            {"next": {"next": {}}},
+            {"next": 1},
+        ),
+        ({"optionalProperties": {"a": {"type": "string"}}}, {}, {"b": 1}),
+        ({"properties": {}, "additionalProperties": True}, {"b": 1}, 1),
+        ({"type": "object", "required": ["a"]}, {"a": 1}, {}),
+        ({"$defs": {"a": {"type": "integer"}}, "$ref": "#/$defs/a"}, 1, "x"),
+    ],
+)
+def test_schemas_of_both_kinds_take_what_fits_and_nothing_else(
+    schema: dict[str, Any], fits: Any, fits_not: Any
+) -> None:
+    ready = read_schema(schema)
+
+    assert ready.problems(fits) == []
+    assert ready.problems(fits_not)
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ("string", "must be an object"),
+        ({"type": "flot"}, "flot"),
+        ({"elements": {"type": "int64"}}, r"\$.elements: type 'int64'"),
+        ({"elements": 3}, r"\$.elements: a schema must be an object"),
+        ({"elements": {}, "values": {}}, "exclude each other"),
+        ({"properties": {"a": {}}, "optionalProperties": {"a": {}}}, "both required and optional"),
+        ({"properties": [1], "nullable": True}, "properties: must be an object"),
+        ({"discriminator": "kind", "mapping": {}}, "needs a text and a mapping"),
+        ({"discriminator": "kind", "mapping": {"a": {"type": "string"}}}, "properties form"),
+        ({"ref": "nowhere"}, "leads nowhere"),
+        ({"$ref": "https://example.com/schema"}, "leads nowhere"),
+        ({"type": "object", "properties": {"a": {"type": "float64"}}}, "float64"),
+    ],
+)
+def test_a_schema_that_is_itself_wrong_is_refused_with_the_place(schema: Any, why: str) -> None:
+    with pytest.raises(SchemaInvalid, match=why):
+        read_schema(schema)
+
+
+def test_a_schema_nested_beyond_reason_is_refused() -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(80):
+        schema = {"elements": schema}
+
+    with pytest.raises(SchemaInvalid, match="deeper than"):
+        read_schema(schema)
+
+
+def test_a_schema_that_refers_to_itself_only_does_not_hang_or_crash_the_check() -> None:
+    assert read_schema({"$ref": "#"}).problems(1) == ["$: nested too deeply to be checked"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({}, False),
+        ({"properties": {"a": {"type": "string"}}}, True),
+        ({"type": "object", "properties": {"a": {"type": "string"}}}, False),
+        ({"properties": {"a": {"type": "integer"}}}, False),
+        ({"elements": {"type": "string"}}, True),
+        ({"type": ["string", "null"]}, False),
+        ({"type": "string"}, False),
+    ],
+)
+def test_the_kind_of_a_schema_is_told_by_its_words(schema: dict[str, Any], expected: bool) -> None:
+    assert is_jtd(schema) is expected
+
+
+@pytest.mark.parametrize(
+    ("schema", "shown"),
+    [
+        ({"const": 3}, "3"),
+        ({"type": ["string", "null"]}, "string | null"),
+        ({"type": "array"}, "[any, ...]"),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, '{"<any key>": string}'),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "string"}}}, "string"),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "string | integer"),
+        ({}, "any"),
+    ],
+)
+def test_shapes(schema: dict[str, Any], shown: str) -> None:
+    assert read_schema(schema).shape() == shown
+
+
+def test_descriptions_are_shown_beside_their_field_in_one_short_line() -> None:
+    field = {"type": "string", "metadata": {"description": "what\nwas found " + "x" * 400}}
+
+    line = read_schema({"properties": {"summary": field}}).shape().splitlines()[1]
+
+    assert line.startswith('  "summary": string   // what was found xxx')
+    assert line.endswith("...")
