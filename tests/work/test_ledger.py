@@ -1,0 +1,109 @@
+"""Ceilings are kept before a call is made."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from runner.core.settings import Budget
+from runner.testing.model import ScriptedModel
+from runner.work.ledger import BudgetReached, Ledger, Spent
+from runner.work.messages import (
+    AssistantTurn,
+    ModelReply,
+    ModelRequest,
+    ToolCall,
+    ToolResult,
+    UserTurn,
+)
+
+CALL = ToolCall(id="a", name="read", arguments={"path": "a"})
+REQUEST = ModelRequest(
+    system="x" * 400,
+    turns=(
+        UserTurn(text="go"),
+        AssistantTurn(calls=(CALL,)),
+        UserTurn(results=(ToolResult(call_id="a", name="read", text="y" * 400),)),
+    ),
+    max_output_tokens=100,
+)
+MODEL = ScriptedModel()
+
+
+class Dear(ScriptedModel):
+    def price_usd(self, input_tokens: int, output_tokens: int) -> float:
+        return 0.4
+
+
+class Unpriced:
+    name = "other/one"
+
+    async def reply(self, request: ModelRequest) -> ModelReply:
+        return ModelReply()
+
+
+async def test_without_a_ceiling_everything_is_counted_and_nothing_refused() -> None:
+    ledger = Ledger(Budget())
+    with await ledger.reserve(MODEL, REQUEST) as room:
+        room.reply = ModelReply(input_tokens=7, output_tokens=3, usd=0.5)
+
+    assert ledger.spent == Spent(tokens=10, usd=0.5)
+
+
+async def test_a_call_that_may_cross_the_token_ceiling_is_not_made() -> None:
+    ledger = Ledger(Budget(tokens=500))
+    with await ledger.reserve(MODEL, REQUEST) as room:
+        room.reply = ModelReply(input_tokens=250, output_tokens=0, usd=0.0)
+
+    with pytest.raises(BudgetReached, match="250 of 500 tokens are spent"):
+        await ledger.reserve(MODEL, REQUEST)
+
+
+async def test_a_call_that_may_cross_the_money_ceiling_is_not_made() -> None:
+    ledger = Ledger(Budget(usd=0.5))
+    with await ledger.reserve(Dear(), REQUEST) as room:
+        room.reply = ModelReply(usd=0.3)
+
+    with pytest.raises(BudgetReached, match=r"0.3000 of 0.5 usd are spent"):
+        await ledger.reserve(Dear(), REQUEST)
+
+
+async def test_an_unknown_price_fails_closed_under_a_money_ceiling() -> None:
+    with pytest.raises(BudgetReached, match="price of other/one is unknown"):
+        await Ledger(Budget(usd=9)).reserve(Unpriced(), REQUEST)
+
+
+async def test_a_reply_of_unknown_price_closes_the_money_ceiling() -> None:
+    ledger = Ledger(Budget(usd=9))
+    with await ledger.reserve(MODEL, REQUEST) as room:
+        room.reply = ModelReply(usd=None)
+
+    assert ledger.spent.usd is None
+    with pytest.raises(BudgetReached):
+        await ledger.reserve(MODEL, REQUEST)
+
+
+async def test_room_that_others_only_hold_is_waited_for() -> None:
+    ledger = Ledger(Budget(usd=0.5))
+    got = anyio.Event()
+
+    async def second() -> None:
+        with await ledger.reserve(Dear(), REQUEST):
+            got.set()
+
+    async with anyio.create_task_group() as tasks:
+        with await ledger.reserve(Dear(), REQUEST):
+            tasks.start_soon(second)
+            await anyio.lowlevel.checkpoint()
+            assert not got.is_set()
+        await got.wait()
+
+
+async def test_a_call_that_failed_gives_its_room_back() -> None:
+    ledger = Ledger(Budget(tokens=500))
+    with pytest.raises(OSError, match="cut"), await ledger.reserve(MODEL, REQUEST):
+        raise OSError("cut")
+
+    assert ledger.spent == Spent()
+    with await ledger.reserve(MODEL, REQUEST):
+        pass
