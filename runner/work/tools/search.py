@@ -59,17 +59,24 @@ async def _grep(arguments: Mapping[str, Any], context: ToolContext) -> str:
         ignore_case=arguments.get("ignore_case", False),
         context=min(arguments.get("context", 0), 20),
     )
+    return await grep_lines(query, context)
+
+
+async def grep_lines(
+    query: scan.Query, context: ToolContext, *, timeout_s: float = GREP_TIMEOUT_S
+) -> str:
+    """The lines that `query` finds, searched for in a process that can be killed."""
     program = [sys.executable, "-I", "-S", "-W", "ignore", scan.__file__]
     result = await run_command(
         [*program, json.dumps(dataclasses.asdict(query))],
-        cwd=workspace.root,
-        timeout_s=GREP_TIMEOUT_S,
+        cwd=context.workspace.root,
+        timeout_s=timeout_s,
         processes=context.teammate.processes,
         output_limit=_GREP_OUTPUT,
         keep="ends",
     )
     if result.timed_out:
-        raise ToolError(f"grep took over {GREP_TIMEOUT_S:g} s; narrow it or simplify the pattern")
+        raise ToolError(f"grep took over {timeout_s:g} s; narrow it or simplify the pattern")
     if result.exit == _NO_LINES:
         return "[no line matches]"
     if result.exit != 0:
