@@ -1,0 +1,288 @@
+"""Inboxes on disk: `.team/inbox/NAME.jsonl`, one message a line.
+
+Writers append under `.team/inbox/NAME.lock`. The reader's place is kept beside the file, in
+`NAME.cursor.json`; reading moves nothing on disk, `commit` does. A file that is wholly read and has
+grown is renamed away (`NAME.read-1.jsonl`), so that nothing is ever cut out of a file in use.
+Everything here is synchronous: one call is one hop.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from runner.core.clock import Clock, to_iso
+from runner.core.files import (
+    append_line,
+    atomic_write,
+    clean_text,
+    encode_json,
+    encode_line,
+    locked,
+)
+from runner.core.ids import random_id, safe_name
+from runner.core.layout import STATE_VERSION, Layout
+from runner.errors import UnknownRecipient
+from runner.team.types import Message
+
+ROTATE_BYTES = 65536
+"""A wholly read inbox of this size or more is put away."""
+
+Stamp = tuple[int, int, int] | None
+_OWN_KEYS = frozenset({"id", "type", "from", "content", "timestamp"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cursor:
+    """How far an inbox is read: `offset` bytes of the file with this `inode`.
+
+    `ids` are those of the messages before `offset`: they tell a copied or re-written file apart
+    from new mail. Damaged lines before `reported` have been set aside.
+    """
+
+    inode: int = 0
+    offset: int = 0
+    ids: frozenset[str] = frozenset()
+    reported: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What one look found. `cursor` is the place behind it.
+
+    `damaged` has an object `{offset, reason, text, base64}` for each line that was set aside now.
+    """
+
+    messages: tuple[Message, ...] = ()
+    cursor: Cursor = Cursor()
+    damaged: tuple[Mapping[str, Any], ...] = ()
+
+
+class Mailbox:
+    """The inbox of one name. Raises: UnsafeName, for a name that must not become a path."""
+
+    def __init__(self, layout: Layout, name: str) -> None:
+        self.name = safe_name("recipient", name)
+        self._layout = layout
+        self.path = layout.inbox / f"{name}.jsonl"
+        self.damaged_file = layout.inbox / f"{name}.damaged.jsonl"
+        self._cursor_file = layout.inbox / f"{name}.cursor.json"
+        self._lock_file = layout.inbox / f"{name}.lock"
+
+    def stamp(self) -> Stamp:
+        """Changes whenever something was appended: for a cheap look without the lock."""
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+    def append(self, message: Message) -> None:
+        """Put one message at the end. Raises: SaveFailed, BoardBusy."""
+        self._layout.ensure_team()
+        with locked(self._lock_file):
+            append_line(self.path, encode_line(message.to_json()))
+
+    def read(self, taken: Cursor | None = None) -> Batch:
+        """The messages behind `taken` (None: behind what was committed).
+
+        Damaged lines are copied to `NAME.damaged.jsonl` once. Raises: BoardBusy.
+        """
+        with locked(self._lock_file):
+            saved = self._load()
+            try:
+                stream = self.path.open("rb")
+            except FileNotFoundError:
+                return Batch()
+            with stream:
+                start = _start(saved, taken, os.fstat(stream.fileno()))
+                stream.seek(start.offset)
+                data = stream.read()
+            batch = _parse(data, start)
+            fresh = [line for line in batch.damaged if line["offset"] >= start.reported]
+            if fresh:
+                for line in fresh:
+                    append_line(self.damaged_file, encode_line({"file": self.path.name, **line}))
+                kept = saved if saved.inode == start.inode else Cursor(inode=start.inode)
+                self._save(replace(kept, reported=batch.cursor.reported))
+            return replace(batch, damaged=tuple(fresh))
+
+    def commit(self, upto: Cursor) -> None:
+        """Remember that everything before `upto` is read; an older place changes nothing."""
+        with locked(self._lock_file):
+            stamp = self.stamp()
+            saved = self._load()
+            if stamp is None or stamp[0] != upto.inode:
+                return
+            if saved.inode == upto.inode and saved.offset >= upto.offset:
+                return
+            if upto.offset == stamp[1] >= ROTATE_BYTES:
+                # a death between the two leaves a cursor of another inode: read from the start
+                self.path.rename(self._archive())
+                self._save(Cursor())
+            else:
+                reported = saved.reported if saved.inode == upto.inode else 0
+                self._save(replace(upto, reported=max(reported, upto.reported)))
+
+    def peek(self) -> tuple[Message, ...]:
+        """The unread messages; nothing is consumed and nothing is written."""
+        try:
+            with self.path.open("rb") as stream:
+                start = _start(self._load(), None, os.fstat(stream.fileno()))
+                stream.seek(start.offset)
+                return _parse(stream.read(), start).messages
+        except FileNotFoundError:
+            return ()
+
+    def _archive(self) -> Path:
+        number = 1
+        while (path := self.path.with_name(f"{self.name}.read-{number}.jsonl")).exists():
+            number += 1
+        return path
+
+    def _load(self) -> Cursor:
+        try:
+            value = json.loads(self._cursor_file.read_bytes())
+            return Cursor(
+                inode=int(value["inode"]),
+                offset=int(value["offset"]),
+                ids=frozenset(str(one) for one in value["ids"]),
+                reported=int(value["reported"]),
+            )
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            # at least once: without a place everything counts as unread
+            return Cursor()
+
+    def _save(self, cursor: Cursor) -> None:
+        value = {
+            "version": STATE_VERSION,
+            "inode": cursor.inode,
+            "offset": cursor.offset,
+            "reported": cursor.reported,
+            "ids": sorted(cursor.ids),
+        }
+        atomic_write(self._cursor_file, encode_json(value))
+
+
+def _start(saved: Cursor, taken: Cursor | None, found: os.stat_result) -> Cursor:
+    """Where to go on in the file that is there now."""
+    known = [saved] if taken is None else [saved, taken]
+    same = [one for one in known if one.inode == found.st_ino and one.offset <= found.st_size]
+    if same:
+        furthest = max(same, key=lambda one: one.offset)
+        return replace(furthest, reported=max(one.reported for one in same))
+    # another file under this name: read it all, but nothing a second time
+    return Cursor(inode=found.st_ino, ids=frozenset().union(*(one.ids for one in known)))
+
+
+def _parse(data: bytes, start: Cursor) -> Batch:
+    """The whole lines of `data`, which begins at `start.offset`.
+
+    A last line without its newline counts if it is a whole message; else it is left for later.
+    """
+    messages: list[Message] = []
+    damaged: list[dict[str, Any]] = []
+    ids, offset = set(start.ids), start.offset
+    *lines, rest = data.split(b"\n")
+    for line in lines:
+        found = _decode(line, offset)
+        if isinstance(found, Message):
+            _keep(found, messages, ids)
+        elif found is not None:
+            damaged.append(found)
+        offset += len(line) + 1
+    last = _decode(rest, offset)
+    if isinstance(last, Message):
+        _keep(last, messages, ids)
+        offset += len(rest)
+    cursor = Cursor(
+        inode=start.inode,
+        offset=offset,
+        ids=frozenset(ids),
+        reported=max(start.reported, offset),
+    )
+    return Batch(messages=tuple(messages), cursor=cursor, damaged=tuple(damaged))
+
+
+def _keep(message: Message, messages: list[Message], ids: set[str]) -> None:
+    """An id that was there before is the same message sent twice; an offset is no id."""
+    if message.id not in ids:
+        messages.append(message)
+    if not message.id.startswith("@"):
+        ids.add(message.id)
+
+
+def _decode(line: bytes, offset: int) -> Message | dict[str, Any] | None:
+    """A message, what is damaged about the line, or None for an empty line."""
+    if not line.strip():
+        return None
+    try:
+        value = json.loads(line.decode(), strict=False)
+    except (ValueError, RecursionError) as error:
+        reason = str(error)
+    else:
+        if isinstance(value, dict):
+            return _message(value, offset)
+        reason = "not a JSON object"
+    return {
+        "offset": offset,
+        "reason": reason,
+        "text": line.decode(errors="replace"),
+        "base64": base64.b64encode(line).decode(),
+    }
+
+
+def _message(value: dict[str, Any], offset: int) -> Message:
+    def text(key: str, default: str) -> str:
+        found = value.get(key)
+        if found is None:
+            return default
+        return clean_text(found if isinstance(found, str) else json.dumps(found))
+
+    return Message(
+        id=text("id", f"@{offset}"),
+        type=text("type", "message"),
+        sender=text("from", "unknown"),
+        content=text("content", ""),
+        timestamp=text("timestamp", ""),
+        extra={key: found for key, found in value.items() if key not in _OWN_KEYS},
+    )
+
+
+def post(
+    layout: Layout,
+    *,
+    to: str,
+    sender: str,
+    content: str,
+    members: Sequence[str],
+    clock: Clock,
+    type_: str = "message",
+    extra: Mapping[str, Any] | None = None,
+) -> Message:
+    """Put a new message into the inbox of `to`, one of `members`.
+
+    Raises: UnsafeName, UnknownRecipient, SaveFailed, BoardBusy.
+    """
+    check_recipient(to, members)
+    message = Message(
+        id=random_id("m-"),
+        type=type_,
+        sender=sender,
+        content=clean_text(content),
+        timestamp=to_iso(clock.now()),
+        extra={key: value for key, value in (extra or {}).items() if key not in _OWN_KEYS},
+    )
+    Mailbox(layout, to).append(message)
+    return message
+
+
+def check_recipient(name: str, members: Sequence[str]) -> None:
+    """Raises: UnsafeName, UnknownRecipient."""
+    if safe_name("recipient", name) not in members:
+        raise UnknownRecipient(name, members)

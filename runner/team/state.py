@@ -1,0 +1,245 @@
+"""What the teammates of one run share: the board, the looks at it, and whether to go on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import anyio
+import anyio.to_thread
+
+from runner.board.board import Board
+from runner.board.outlook import Outlook, Refuses, RefusesFor, clock_stands_still, outlook
+from runner.board.task import Claimant, Fence, Key, Task
+from runner.core.clock import Clock
+from runner.core.events import Journal
+from runner.core.layout import Layout
+from runner.core.log import get_logger
+from runner.core.settings import Settings
+from runner.errors import BoardBusy, ClaimLost
+from runner.team.guardian import ProcessGroups
+from runner.team.inbox import Inbox
+from runner.team.look import Look, Looks
+from runner.team.outcome import Usage
+from runner.team.pulse import Pulse
+from runner.team.roster import Member, Roster, Status
+from runner.team.types import Teammate, Work
+
+Ending = Literal["requested", "idle_timeout", "drained", "stopped", "given_up"]
+
+_QUIET_EVENTS = frozenset({"turn.ended", "tool.ended", "task.claimed"})
+
+
+@dataclass(slots=True, kw_only=True)
+class Seat:
+    """A place on the roster, and who sits there now. `teammate` is the last one who did.
+
+    `live` means that somebody sits there; `ending` says why nobody does. `worked` has the ids of
+    the tasks worked on, as written, in order.
+    """
+
+    member: Member
+    inbox: Inbox
+    teammate: Teammate
+    live: bool = False
+    ending: Ending | None = None
+    worked: list[int | str] = field(default_factory=list)
+
+    @property
+    def busy(self) -> bool:
+        return self.live and (
+            self.member.status == "working" or self.teammate.next_task is not None
+        )
+
+    @property
+    def dismissed(self) -> bool:
+        """Nobody may sit here again."""
+        return self.ending in ("requested", "given_up")
+
+
+class RunState:
+    """One per run. All of it is used on the event loop only, but for `refuses_for`."""
+
+    def __init__(
+        self,
+        *,
+        layout: Layout,
+        settings: Settings,
+        run: str,
+        work: Work,
+        clock: Clock,
+        journal: Journal,
+        board: Board,
+        processes: ProcessGroups,
+        roster: Roster,
+        refuses_for: RefusesFor | None,
+        only: frozenset[Key] | None,
+        drain: bool,
+    ) -> None:
+        self.layout = layout
+        self.settings = settings
+        self.run = run
+        self.work = work
+        self.clock = clock
+        self.journal = journal
+        self.board = board
+        self.processes = processes
+        self.roster = roster
+        self.only = only
+        self.drain = drain
+        self.pulse = Pulse(clock)
+        self.looks = Looks(board)
+        self.seats: tuple[Seat, ...] = ()
+        self.over: Literal["drained", "stopped"] | None = None
+        self.no_more_claims: str | None = None
+        self.giving_up = False
+        self.usages: list[Usage] = []
+        self._claiming = anyio.Lock()
+        self._handed_back: dict[Key, tuple[Any, str]] = {}
+        self._admission = refuses_for
+
+    @property
+    def stopping(self) -> bool:
+        return self.over == "stopped"
+
+    @property
+    def live_seats(self) -> tuple[Seat, ...]:
+        return tuple(seat for seat in self.seats if seat.live)
+
+    @property
+    def claimants(self) -> list[Claimant]:
+        """Who may still claim in this run, present or not."""
+        if self.no_more_claims is not None:
+            return []
+        return [seat.teammate.claimant for seat in self.seats if not seat.dismissed]
+
+    @property
+    def taken(self) -> frozenset[Key]:
+        """Tasks that this run works on."""
+        return frozenset(fence.key for fence in self._fences())
+
+    def on_event(self, line: dict[str, Any]) -> None:
+        """Listens to the journal, on any thread: what happens here wakes who is idle."""
+        if line["event"].startswith(("task.", "message.")) and line["event"] not in _QUIET_EVENTS:
+            self.pulse.beat()
+
+    def end(self, how: Literal["drained", "stopped"]) -> None:
+        """Everybody who is idle ends; a running attempt is not touched."""
+        if self.over != "stopped":
+            self.over = how
+        self.pulse.beat()
+
+    def end_claims(self, reason: str) -> None:
+        """Nothing is claimed any more in this run: going on would fail task after task."""
+        if self.no_more_claims is None:
+            self.no_more_claims = reason
+            get_logger(__name__).error("claiming_stopped", reason=reason)
+        self.pulse.beat()
+
+    def note(self, seat: Seat, status: Status, task: int | str | None = None) -> None:
+        """A teammate's status changed: roster, live view."""
+        progress = seat.teammate.progress
+        if (status, task) != (progress.status, progress.task):
+            progress.since = self.clock.monotonic()
+        progress.status, progress.task, progress.turn, progress.tool = status, task, None, None
+        self.roster.update(seat.member, status, task)
+
+    def set_aside(self, task: Task, reason: str) -> None:
+        """A task handed back without fault is not taken again until its file changes."""
+        self._handed_back[task.key] = (task.raw, reason)
+
+    def refuses_for(self, claimant: Claimant) -> Refuses:
+        """What admission says, and what this run has handed back. Called in a worker thread."""
+        admission = self._admission(claimant) if self._admission is not None else None
+
+        def refuses(task: Task) -> str | None:
+            raw, reason = self._handed_back.get(task.key, (None, None))
+            if reason is not None and raw == task.raw:
+                return reason
+            return admission(task) if admission is not None else None
+
+        return refuses
+
+    async def look(self) -> Look:
+        """A fresh look; claims of this run that nobody works on go back."""
+        look = await self.looks.fresh()
+        held = self._fences()
+        for task in look.snapshot.tasks.values():
+            claim = task.claim
+            if task.status != "in_progress" or claim is None or claim.run != self.run:
+                continue
+            if task.fence not in held:
+                # this very claim, named by its fence: one made meanwhile is not meant
+                await self._release_unheld(task)
+        return look
+
+    async def claim_for(self, seat: Seat) -> None:
+        """Put the next task for this teammate, if there is one, into its `next_task`."""
+        mate = seat.teammate
+        # one at a time: whoever comes second sees what the first has taken, without a hop
+        async with self._claiming:
+            if self.over is not None or self.no_more_claims is not None:
+                return
+            look = self.looks.latest
+            if look.stale or look.offers(mate.claimant, self.only, self.taken):
+                try:
+                    mate.next_task = await self.board.claim_next(
+                        mate.claimant, refuses_for=self.refuses_for, only=self.only
+                    )
+                except BoardBusy as error:
+                    get_logger(__name__).warning("board_busy", error=str(error))
+
+    async def clock_stands_still(self, seat: Seat) -> bool:
+        """Whether work that this teammate could do is on its way."""
+        look, claimant = self.looks.latest, seat.teammate.claimant
+        if not look.moving or self.no_more_claims is not None:
+            return False
+        if not clock_stands_still(look.snapshot, claimant, None, self.only):
+            return False
+        return await anyio.to_thread.run_sync(
+            lambda: clock_stands_still(
+                look.snapshot, claimant, self.refuses_for(claimant), self.only
+            )
+        )
+
+    async def try_to_drain(self, seen: int) -> bool:
+        """End a drain run that has nothing left. `seen` is the pulse before the caller's look."""
+        if not self.drain or self.over is not None:
+            return False
+        async with self._claiming:
+            look = self.looks.latest
+            if self._unrest(seen) or not (await self.outlook(look)).nothing_left:
+                return False
+            if self._unrest(seen) or self.over is not None:
+                return False
+            self.end("drained")
+            return True
+
+    async def outlook(self, look: Look, *, final: bool = False) -> Outlook:
+        """What this run can still expect.
+
+        Admission is asked only if it makes a difference, and for the reasons in the end.
+        """
+        claimants = self.claimants
+        plain = outlook(look.snapshot, claimants, None, self.only)
+        if plain.nothing_left and not final:
+            return plain
+        return await anyio.to_thread.run_sync(
+            lambda: outlook(look.snapshot, claimants, self.refuses_for, self.only)
+        )
+
+    def _unrest(self, seen: int) -> bool:
+        """Something happened after the look, or somebody has something to do."""
+        return self.pulse.version != seen or any(
+            seat.busy or seat.inbox.has_news() for seat in self.live_seats
+        )
+
+    def _fences(self) -> frozenset[Fence]:
+        return frozenset().union(*(seat.teammate.fences for seat in self.seats))
+
+    async def _release_unheld(self, task: Task) -> None:
+        reason = "nobody of this run works on it"
+        try:
+            await self.board.release(task.fence, reason=reason)
+        except (ClaimLost, BoardBusy) as error:
+            get_logger(__name__).warning("claim_not_returned", task=task.id, error=str(error))

@@ -1,0 +1,166 @@
+"""Keeps the seats of a team taken: spawns, respawns after a crash, fills up when there is work."""
+
+from __future__ import annotations
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from runner.board.task import Task
+from runner.core.log import get_logger
+from runner.team.attempt import give_back
+from runner.team.inbox import Inbox
+from runner.team.look import Look
+from runner.team.outcome import HandedBack
+from runner.team.roster import Member
+from runner.team.state import Ending, RunState, Seat
+from runner.team.teammate import Cycle, LimitHook, WorkCrashed
+from runner.team.types import Progress, Teammate
+
+MAX_CRASHES = 5
+"""So many crashes in a row, without an attempt that came to an end, and the seat stays empty."""
+
+_MAX_BACK_OFF_S = 30.0
+
+
+class Supervisor:
+    """Runs the teammates of one run until the last one has shut down."""
+
+    def __init__(self, state: RunState, on_limit: LimitHook) -> None:
+        self._state = state
+        self._on_limit = on_limit
+        self._cycles: dict[str, Cycle] = {}
+
+    async def run(self) -> None:
+        async with anyio.create_task_group() as services:
+            async with anyio.create_task_group() as group:
+                for seat in self._state.seats:
+                    self._spawn(group, seat)
+                services.start_soon(self._fill_up, group)
+            services.cancel_scope.cancel()
+
+    def cut_all(self, reason: str) -> None:
+        """End every running attempt now; its task goes back."""
+        for cycle in self._cycles.values():
+            if cycle.attempt is not None:
+                cycle.attempt.cut(HandedBack(reason=reason))
+
+    def _spawn(self, group: TaskGroup, seat: Seat) -> None:
+        seat.live, seat.ending = True, None
+        group.start_soon(self._occupy, seat)
+
+    async def _occupy(self, seat: Seat) -> None:
+        """One teammate after the other on this seat, until one ends by itself."""
+        ending: Ending = "stopped"
+        try:
+            ending = await self._until_it_ends(seat)
+        finally:
+            await give_back(self._state, seat, f"{seat.member.name} has ended: {ending}")
+            seat.live, seat.ending = False, ending
+            self._cycles.pop(seat.member.name, None)
+            self._state.note(seat, "shutdown")
+            self._state.journal.emit("teammate.shutdown", teammate=seat.member.name, reason=ending)
+            self._state.pulse.beat()
+
+    async def _until_it_ends(self, seat: Seat) -> Ending:
+        crashes = 0
+        while True:
+            cycle = self._sit_down(seat)
+            try:
+                return await cycle.live()
+            except WorkCrashed as crash:
+                # the attempt is settled, so the board bounds how often this happens
+                crashes = 0
+                await self._after_crash(seat, crash.__cause__ or crash)
+            except Exception as error:  # noqa: BLE001 - the supervisor is what crashes end at
+                crashes = 1 if cycle.attempts else crashes + 1
+                await self._after_crash(seat, error)
+                if crashes > MAX_CRASHES:
+                    return "given_up"
+                await self._back_off(min(2.0 ** (crashes - 1), _MAX_BACK_OFF_S))
+
+    def _sit_down(self, seat: Seat) -> Cycle:
+        state = self._state
+        seat.teammate = new_teammate(state, seat.member, seat.inbox)
+        state.note(seat, "idle")
+        state.journal.emit(
+            "teammate.spawned",
+            teammate=seat.member.name,
+            role=seat.member.role,
+            agent=seat.member.agent,
+        )
+        cycle = Cycle(state, seat, self._on_limit)
+        self._cycles[seat.member.name] = cycle
+        return cycle
+
+    async def _after_crash(self, seat: Seat, error: BaseException) -> None:
+        name = seat.member.name
+        said = f"{type(error).__name__}: {error}"
+        get_logger(__name__).error("teammate_crashed", teammate=name, error=said, exc_info=error)
+        self._state.journal.emit("teammate.crashed", teammate=name, error=said)
+        await give_back(self._state, seat, f"{name} crashed: {said}")
+
+    async def _back_off(self, seconds: float) -> None:
+        """Wait, but not past the end of the run."""
+        state = self._state
+        until = state.clock.monotonic() + seconds
+        while state.over is None and (left := until - state.clock.monotonic()) > 0:
+            await state.pulse.wait(state.pulse.version, left)
+
+    async def _fill_up(self, group: TaskGroup) -> None:
+        """Spawn again while claimable work waits and seats are empty."""
+        state = self._state
+        while True:
+            seen = state.pulse.version
+            empty = [seat for seat in state.seats if not seat.live and not seat.dismissed]
+            if empty and state.live_seats and state.over is None:
+                look = await state.look()
+                for seat in empty:
+                    if await self._is_needed(seat, look):
+                        self._spawn(group, seat)
+                        break
+            tick = state.settings.limits.poll_interval_s if empty else None
+            await state.pulse.wait(seen, tick)
+
+    async def _is_needed(self, seat: Seat, look: Look) -> bool:
+        """Whether it could claim something that nobody who is idle could claim."""
+        state = self._state
+        if state.no_more_claims is not None:
+            return False
+        offers = look.offers(seat.teammate.claimant, state.only, state.taken)
+        for idle in state.live_seats:
+            if not idle.busy:
+                theirs = look.offers(idle.teammate.claimant, state.only, state.taken)
+                offers = tuple(task for task in offers if task not in theirs)
+        return bool(offers) and await anyio.to_thread.run_sync(self._admits_one, seat, offers)
+
+    def _admits_one(self, seat: Seat, offers: tuple[Task, ...]) -> bool:
+        refuses = self._state.refuses_for(seat.teammate.claimant)
+        return any(refuses(task) is None for task in offers)
+
+
+def new_seat(state: RunState, member: Member) -> Seat:
+    """An empty seat with its inbox. Raises: UnsafeName."""
+    inbox = Inbox(
+        state.layout, member.name, run=state.run, clock=state.clock, journal=state.journal
+    )
+    return Seat(member=member, inbox=inbox, teammate=new_teammate(state, member, inbox))
+
+
+def new_teammate(state: RunState, member: Member, inbox: Inbox) -> Teammate:
+    return Teammate(
+        name=member.name,
+        role=member.role,
+        agent=member.agent,
+        team=state.settings.team,
+        run=state.run,
+        board=state.board,
+        clock=state.clock,
+        journal=state.journal,
+        processes=state.processes,
+        post=inbox,
+        asked_to_stop=lambda: state.stopping,
+        refuses_for=state.refuses_for,
+        only=state.only,
+        progress=Progress(since=state.clock.monotonic()),
+    )

@@ -1,0 +1,279 @@
+"""One run: a team of teammates on one board, from its first claim to its report."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from runner.board.board import Board
+from runner.board.outlook import RefusesFor
+from runner.board.runs import RunLock
+from runner.board.task import Key, key_of
+from runner.core.clock import Clock, SystemClock
+from runner.core.events import FileJournal
+from runner.core.ids import random_id, safe_name
+from runner.core.layout import Layout
+from runner.core.settings import Settings
+from runner.errors import ConfigError
+from runner.team.guardian import GuardedGroups
+from runner.team.report import Report, TeammateRow, judge
+from runner.team.roster import Roster
+from runner.team.state import RunState
+from runner.team.supervisor import Supervisor, new_seat
+from runner.team.types import Teammate, Work
+
+_LAST_LOCK_WAIT_S = 1.0
+
+
+class Team:
+    """A run that has not begun; `await run()` once.
+
+    `work` does the assignments. `refuses_for` says why a task cannot be done here at all. `only`
+    restricts the run to these task ids. `drain` ends it as soon as nothing is left for it.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        settings: Settings,
+        work: Work,
+        refuses_for: RefusesFor | None = None,
+        *,
+        clock: Clock | None = None,
+        drain: bool = False,
+        only: Iterable[int | str] | None = None,
+        run_id: str | None = None,
+        take_over: bool = False,
+    ) -> None:
+        self.layout = layout
+        self.settings = settings
+        self.run_id = safe_name("run", run_id or random_id("run-"))
+        self.clock: Clock = clock or SystemClock()
+        self.journal = FileJournal(
+            layout.runs / f"{self.run_id}.jsonl", run=self.run_id, clock=self.clock
+        )
+        self.board = Board(
+            layout,
+            clock=self.clock,
+            journal=self.journal,
+            run=self.run_id,
+            stopping=lambda: self.stopping,
+            cancelled=self._gives_up,
+        )
+        self.notes: list[str] = []
+        self._work = work
+        self._refuses_for = refuses_for
+        self._only = _keys(only)
+        self._drain = drain
+        self._take_over = take_over
+        self._state: RunState | None = None
+        self._agents: dict[Key, str] = {}
+        self._signal: int | None = None
+        self._limit: str | None = None
+        self._stop_asked = anyio.Event()
+        self._stop_now = anyio.Event()
+        self._ended = anyio.Event()
+        self._final: Report | None = None
+
+    @property
+    def teammates(self) -> Sequence[Teammate]:
+        """Who sits on each seat now, or was the last to; empty before the run has begun."""
+        return () if self._state is None else tuple(seat.teammate for seat in self._state.seats)
+
+    @property
+    def stopping(self) -> bool:
+        return self._stop_asked.is_set()
+
+    def stop(self, signum: int | None = None) -> None:
+        """First: claim nothing more, let turns end, cancel after the grace period. Second: now.
+
+        `signum` is the signal that asked for it, for the exit code.
+        """
+        if signum is not None and self._signal is None:
+            self._signal = signum
+        if self._stop_asked.is_set():
+            self._stop_now.set()
+        self._stop_asked.set()
+        if self._state is not None:
+            self._state.end("stopped")
+
+    def limit_reached(self, kind: str, reason: str) -> None:
+        """A budget of the run (`budget`, `time`) is used up: stop gracefully, exit 4."""
+        if self._limit is not None:
+            return
+        self._limit = kind
+        self.notes.append(reason)
+        self.journal.emit("budget.reached", kind=kind, reason=reason)
+        if not self._stop_asked.is_set():
+            self.stop()
+
+    async def run(self) -> Report:
+        """Run the team to its end. Raises: UsageError, BoardBusy, SaveFailed (at the start)."""
+        started = self.clock.now()
+        lock = await anyio.to_thread.run_sync(RunLock.start, self.layout, self.run_id)
+        processes = GuardedGroups(lock.descriptor)
+        roster = Roster(self.layout, run=self.run_id, team=self.settings.team, clock=self.clock)
+        try:
+            state = await self._open(roster, processes)
+            await self._live(state)
+            report = await self._report(state, started)
+            self.journal.emit("run.ended", exit=report.exit_code, totals=report.totals)
+            self._final = report
+            return report
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(_close, roster, processes, lock)
+            self._ended.set()
+
+    async def finished(self) -> Report:
+        """Wait for the end of `run`, which somebody else awaits; its report."""
+        await self._ended.wait()
+        if self._final is None:
+            raise RuntimeError(f"run {self.run_id} ended with an error and has no report")
+        return self._final
+
+    async def _open(self, roster: Roster, processes: GuardedGroups) -> RunState:
+        """Names, journal, seats."""
+        await anyio.to_thread.run_sync(roster.enlist, self.settings.members)
+        self._announce(roster)
+        state = RunState(
+            layout=self.layout,
+            settings=self.settings,
+            run=self.run_id,
+            work=self._work,
+            clock=self.clock,
+            journal=self.journal,
+            board=self.board,
+            processes=processes,
+            roster=roster,
+            refuses_for=self._refuses_for,
+            only=self._only,
+            drain=self._drain,
+        )
+        state.seats = tuple(new_seat(state, member) for member in roster.members)
+        self.journal.subscribe(state.on_event)
+        self.journal.subscribe(self._remember_agent)
+        if self._take_over:
+            await self.board.take_over()
+        self._state = state
+        if self._stop_asked.is_set():
+            state.end("stopped")
+        return state
+
+    def _announce(self, roster: Roster) -> None:
+        self.journal.emit(
+            "run.started",
+            team=self.settings.team,
+            pid=os.getpid(),
+            host=socket.gethostname(),
+            drain=self._drain,
+            members=[member.name for member in roster.members],
+        )
+        for member in roster.members:
+            if member.name != member.wanted:
+                self.notes.append(
+                    f"{member.wanted} is taken by another run: called {member.name} here"
+                )
+
+    async def _live(self, state: RunState) -> None:
+        supervisor = Supervisor(state, self.limit_reached)
+        async with anyio.create_task_group() as services:
+            services.start_soon(state.roster.keep)
+            services.start_soon(self._watch_stop, state, supervisor)
+            if self.settings.budget.time_s is not None:
+                services.start_soon(self._watch_time, self.settings.budget.time_s)
+            await supervisor.run()
+            services.cancel_scope.cancel()
+
+    async def _watch_stop(self, state: RunState, supervisor: Supervisor) -> None:
+        """Grace, then cancel; after a second stop a lock is not waited for much longer."""
+        await self._stop_asked.wait()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._until, self.settings.limits.grace_s, group.cancel_scope)
+            await self._stop_now.wait()
+            group.cancel_scope.cancel()
+        supervisor.cut_all("the run was stopped")
+        await self._stop_now.wait()
+        await self.clock.sleep(_LAST_LOCK_WAIT_S)
+        state.giving_up = True
+
+    async def _until(self, seconds: float, scope: anyio.CancelScope) -> None:
+        await self.clock.sleep(seconds)
+        scope.cancel()
+
+    async def _watch_time(self, seconds: float) -> None:
+        await self.clock.sleep(seconds)
+        self.limit_reached("time", f"the time limit of {seconds:g} s is used up")
+
+    async def _report(self, state: RunState, started: datetime) -> Report:
+        look = await state.look()
+        if state.no_more_claims is not None:
+            self.notes.append(f"claiming was stopped: {state.no_more_claims}")
+        return Report(
+            run=self.run_id,
+            team=self.settings.team,
+            started=started,
+            finished=self.clock.now(),
+            tasks=judge(
+                look.snapshot,
+                await state.outlook(look, final=True),
+                only=self._only,
+                agents=self._agents,
+                left=self._why_left(state),
+            ),
+            teammates=tuple(
+                TeammateRow(
+                    name=seat.member.name,
+                    role=seat.member.role,
+                    agent=seat.member.agent,
+                    status=seat.member.status,
+                    tasks=tuple(seat.worked),
+                )
+                for seat in state.seats
+            ),
+            usages=tuple(state.usages),
+            signal=self._signal,
+            limit=self._limit,
+            notes=tuple(self.notes),
+        )
+
+    def _why_left(self, state: RunState) -> str:
+        if state.no_more_claims is not None:
+            return f"not done: {state.no_more_claims}"
+        if self._limit is not None or state.stopping:
+            return "not done: the run was stopped before"
+        return "not done: the run ended before"
+
+    def _remember_agent(self, line: dict[str, Any]) -> None:
+        key = key_of(line.get("task"))
+        if line["event"] == "agent.resolved" and key is not None and line.get("agent"):
+            self._agents[key] = str(line["agent"])
+
+    def _gives_up(self) -> bool:
+        return self._state is not None and self._state.giving_up
+
+
+def _keys(only: Iterable[int | str] | None) -> frozenset[Key] | None:
+    """Raises: ConfigError, for something that cannot be an id."""
+    if only is None:
+        return None
+    keys = set()
+    for task_id in only:
+        key = key_of(task_id)
+        if key is None:
+            raise ConfigError("--only", "", task_id, "task ids")
+        keys.add(key)
+    return frozenset(keys)
+
+
+def _close(roster: Roster, processes: GuardedGroups, lock: RunLock) -> None:
+    """The lock goes last: while it is held, tools of this run may still live."""
+    processes.close()
+    roster.save(ended=True)
+    lock.release()

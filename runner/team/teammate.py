@@ -1,0 +1,143 @@
+"""The cycle of a teammate: WORK and IDLE until there is a reason to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from runner.board.task import Task
+from runner.team.attempt import Attempt, settle
+from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached, Lost, Outcome
+from runner.team.state import Ending, RunState, Seat
+from runner.team.types import Assignment, Mail
+
+_ROUNDING_S = 1e-6
+
+LimitHook = Callable[[str, str], None]
+
+
+class WorkCrashed(Exception):
+    """An exception came out of the work; the attempt is settled. The cause is attached."""
+
+
+class Cycle:
+    """What one teammate does between its spawn and its end.
+
+    `on_limit(kind, reason)` is told of a budget that is used up.
+    """
+
+    def __init__(self, state: RunState, seat: Seat, on_limit: LimitHook) -> None:
+        self._state = state
+        self._seat = seat
+        self._on_limit = on_limit
+        self._resting = False
+        self.attempt: Attempt | None = None
+        self.attempts = 0
+
+    async def live(self) -> Ending:
+        """spawn -> WORK <-> IDLE -> shutdown; why it ended.
+
+        Raises: WorkCrashed, and whatever the disk has against us.
+        """
+        state, inbox = self._state, self._seat.inbox
+        limits, clock = state.settings.limits, state.clock
+        idle_s, looked, tick, still = 0.0, None, None, False
+        while True:
+            seen = state.pulse.version
+            if state.over is not None:
+                return state.over
+
+            # WORK: the inbox first, then the board; an idle time begins anew afterwards
+            assignment = await self._next_assignment()
+            if assignment is not None:
+                await self._work_on(assignment)
+                idle_s, looked, tick = 0.0, None, None
+                continue
+            if inbox.shutdown is not None:
+                await inbox.answer_shutdown()
+                return "requested"
+
+            # IDLE: the clock runs unless work for this teammate is on its way
+            self._rest()
+            now = clock.monotonic()
+            if looked is not None and not still:
+                idle_s += now - looked
+            looked, still = now, await state.clock_stands_still(self._seat)
+            if await state.try_to_drain(seen):
+                continue
+            if idle_s >= limits.idle_timeout_s - _ROUNDING_S and not still:
+                return "idle_timeout"
+
+            # a pulse wakes sooner and does not shift the ticks
+            if tick is None:
+                tick = now
+            while tick <= now:
+                tick += limits.poll_interval_s
+            await state.pulse.wait(seen, tick - clock.monotonic())
+
+    async def _next_assignment(self) -> Assignment | None:
+        """One look, in this order: inbox, a task claimed in a message turn, the board."""
+        mate, inbox = self._seat.teammate, self._seat.inbox
+        if inbox.shutdown is None and (mail := await inbox.receive()) is not None:
+            return mail
+        if inbox.shutdown is not None:
+            return None
+        if mate.next_task is None:
+            await self._state.look()
+            await self._state.claim_for(self._seat)
+        mate.task, mate.next_task = mate.next_task, None
+        return mate.task
+
+    async def _work_on(self, assignment: Assignment) -> None:
+        state, seat = self._state, self._seat
+        self._resting = False
+        task = assignment if isinstance(assignment, Task) else None
+        state.note(seat, "working", task.id if task is not None else None)
+        state.journal.emit(
+            "teammate.working",
+            teammate=seat.member.name,
+            task=task.id if task is not None else None,
+            attempt=task.attempt if task is not None else None,
+        )
+        if task is not None and task.id not in seat.worked:
+            seat.worked.append(task.id)
+        self.attempt = Attempt(state, seat, assignment)
+        try:
+            outcome = await self.attempt.run()
+            state.usages.append(outcome.usage)
+            if task is not None:
+                await settle(state, seat, task, outcome)
+                seat.teammate.task = None
+            elif isinstance(assignment, Mail):
+                await self._file_away(assignment, outcome)
+            self.attempts += 1
+            self._heed(outcome)
+            await seat.inbox.put_back(after_s=state.settings.limits.poll_interval_s)
+            if self.attempt.crash is not None:
+                raise WorkCrashed from self.attempt.crash
+        finally:
+            self.attempt = None
+
+    async def _file_away(self, mail: Mail, outcome: Outcome) -> None:
+        """A message turn that came to an end counts as read, whether the work said so or not."""
+        match outcome:
+            case Done() | Failed():
+                await mail.commit()
+            case LimitReached(limit=limit) if limit != "budget":
+                await mail.commit()
+            case LimitReached() | HandedBack() | Lost():
+                self._seat.inbox.leave()
+            case Faulted():
+                pass  # put back below
+
+    def _heed(self, outcome: Outcome) -> None:
+        """What an outcome means for the whole run."""
+        if isinstance(outcome, LimitReached) and outcome.limit == "budget":
+            self._on_limit("budget", outcome.error)
+        if isinstance(outcome, HandedBack) and outcome.stop_claiming:
+            self._state.end_claims(outcome.reason)
+
+    def _rest(self) -> None:
+        if not self._resting:
+            self._resting = True
+            self._state.note(self._seat, "idle")
+            self._state.journal.emit("teammate.idle", teammate=self._seat.member.name)
