@@ -1,0 +1,102 @@
+"""Which model is taken, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runner.core.settings import Settings
+from runner.errors import ModelUnavailable
+from runner.testing.clock import FakeClock
+from runner.testing.model import ScriptedModel
+from runner.work.models import Models
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.yaml").write_text("default: []", encoding="utf-8")
+    return tmp_path
+
+
+ALIASES = {"smol": ("script/a.yaml",), "slow": ("anthropic/x", "smol"), "loop": ("loop",)}
+
+
+@pytest.mark.parametrize(
+    ("patterns", "default", "name"),
+    [
+        (None, "script/a.yaml", "script/a.yaml"),
+        (["script/b.yaml"], "script/a.yaml", "script/b.yaml"),
+        (["anthropic/x", "script/b.yaml"], None, "script/b.yaml"),
+        (["pi/smol"], None, "script/a.yaml"),
+        (["smol"], "script/b.yaml", "script/a.yaml"),
+        (["slow"], None, "script/a.yaml"),
+        (["inherit"], "script/b.yaml", "script/b.yaml"),
+        (["opus", "loop"], "script/b.yaml", "script/b.yaml"),
+        (["script/gone.yaml"], "script/b.yaml", "script/b.yaml"),
+        (["nobody/x"], "smol", "script/a.yaml"),
+    ],
+)
+def test_the_first_usable_pattern_wins_then_the_default(
+    base: Path, patterns: list[str] | None, default: str | None, name: str
+) -> None:
+    models = Models(Settings(model=default, models=ALIASES), base_dir=base)
+
+    assert models.choose(patterns).model.name == name
+
+
+def test_the_reason_of_a_choice_says_what_was_passed_over(base: Path) -> None:
+    models = Models(Settings(model="script/b.yaml", models=ALIASES), base_dir=base)
+
+    reason = models.choose(["slow"]).reason
+
+    assert reason.startswith("slow -> script/a.yaml (the agent's list)")
+    assert "slow -> anthropic/x: provider anthropic is not part of this version" in reason
+
+
+@pytest.mark.parametrize(
+    ("patterns", "default", "why"),
+    [
+        (None, None, "no default model is set"),
+        (["inherit"], None, "inherit: no such alias"),
+        (["opus"], None, "opus: no such alias under `models:`"),
+        (["loop"], None, "lead in a circle"),
+        (None, "openai/x", "provider openai is not part of this version"),
+        (None, "nobody/x", "no provider 'nobody'"),
+        (None, "script/gone.yaml", "script file .*gone.yaml is missing"),
+        (None, "script/bad.yaml", "bad.yaml: tasks: found 3"),
+    ],
+)
+def test_nothing_usable_says_why_for_every_pattern(
+    base: Path, patterns: list[str] | None, default: str | None, why: str
+) -> None:
+    (base / "bad.yaml").write_text("tasks: 3", encoding="utf-8")
+
+    with pytest.raises(ModelUnavailable, match=why):
+        Models(Settings(model=default, models=ALIASES), base_dir=base).choose(patterns)
+
+
+def test_a_script_is_opened_once_and_again_only_when_its_file_changed(base: Path) -> None:
+    models = Models(Settings(model="script/a.yaml"), base_dir=base)
+    first = models.choose(None).model
+    assert models.choose(None).model is first
+
+    (base / "a.yaml").write_text("default: [{text: longer now}]", encoding="utf-8")
+
+    assert models.choose(None).model is not first
+
+
+def test_a_model_that_was_handed_in_serves_every_pattern(base: Path) -> None:
+    given = ScriptedModel()
+    models = Models(Settings(model="script/a.yaml"), base_dir=base, given=given)
+
+    assert models.choose(["anthropic/x"]).model is given
+
+
+def test_the_models_of_one_provider_share_one_gate(base: Path) -> None:
+    models, clock = Models(Settings(), base_dir=base), FakeClock()
+    one, two, other = (ScriptedModel(name=name) for name in ("p/1", "p/2", "q/1"))
+
+    assert models.gate(one, clock) is models.gate(two, clock)
+    assert models.gate(one, clock) is not models.gate(other, clock)

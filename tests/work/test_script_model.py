@@ -1,0 +1,162 @@
+"""Scripts: read strictly, replayed turn by turn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from runner.errors import (
+    ConfigError,
+    ContextOverflow,
+    ModelOverloaded,
+    ModelRejected,
+    ModelUnavailable,
+)
+from runner.work.messages import ModelReply, ModelRequest, UserTurn
+from runner.work.models.script import ScriptModel, load_script
+
+
+def script(tmp_path: Path, text: str) -> ScriptModel:
+    path = tmp_path / "script.yaml"
+    path.write_text(text, encoding="utf-8")
+    return ScriptModel("script/script.yaml", load_script(path))
+
+
+async def ask(model: ScriptModel, turn: int = 0, **about: str) -> ModelReply:
+    known = {"teammate": "ann", "agent": "coder", "attempt": "1", "turn": str(turn)}
+    return await model.reply(
+        ModelRequest(system="", turns=(UserTurn(text="go"),), about={**known, **about})
+    )
+
+
+WHO = """
+tasks:
+  "1": [{text: one}]
+  1/2: [{text: second attempt}]
+  task_007: [{text: seven}]
+agents: {coder: [{text: the coder}]}
+default: [{text: anybody}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("about", "text"),
+    [
+        ({"task": "1"}, "one"),
+        ({"task": "1", "attempt": "2"}, "second attempt"),
+        ({"task": "1", "attempt": "3"}, "one"),
+        ({"task": "7"}, "seven"),
+        ({"task": "9"}, "the coder"),
+        ({"task": "9", "agent": "writer"}, "anybody"),
+        ({"agent": "coder"}, "the coder"),
+    ],
+)
+async def test_turns_are_found_by_attempt_task_agent_default_in_this_order(
+    tmp_path: Path, about: dict[str, str], text: str
+) -> None:
+    assert (await ask(script(tmp_path, WHO), 0, **about)).text == text
+
+
+async def test_a_turn_has_text_and_calls_with_ids_of_its_own_and_costs_nothing(
+    tmp_path: Path,
+) -> None:
+    model = script(
+        tmp_path, "default: [{text: hi, calls: [{ls: }, {write: {path: a, content: 'no'}}]}]"
+    )
+
+    reply = await ask(model, task="1")
+
+    assert [(call.name, call.arguments) for call in reply.calls] == [
+        ("ls", {}),
+        ("write", {"path": "a", "content": "no"}),
+    ]
+    assert len({call.id for call in reply.calls}) == 2
+    assert (reply.stop, reply.usd, model.price_usd(1, 1)) == ("tool_calls", 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "wait"),
+    [
+        ("overloaded", ModelOverloaded, None),
+        ("rate_limited", ModelOverloaded, 1.0),
+        ("context_overflow", ContextOverflow, None),
+    ],
+)
+async def test_a_turn_that_raises_is_used_up_by_it(
+    tmp_path: Path, fault: str, error: type[ModelOverloaded], wait: float | None
+) -> None:
+    model = script(tmp_path, f"tasks: {{1: [{{fault: {fault}}}, {{text: then}}, {{text: last}}]}}")
+
+    with pytest.raises(error) as raised:
+        await ask(model, task="1")
+    assert raised.value.retry_after_s == wait
+    assert (await ask(model, task="1")).text == "then"
+    assert (await ask(model, 1, task="1")).text == "last"
+
+
+async def test_a_cut_call_has_arguments_that_end_in_the_middle(tmp_path: Path) -> None:
+    model = script(
+        tmp_path,
+        "default: [{fault: cut_call},"
+        " {fault: cut_call, calls: [{ls: {}}, {write: {path: a.txt}}]}]",
+    )
+
+    for turn in (0, 1):
+        reply = await ask(model, turn, task="1")
+        assert reply.stop == "length"
+        assert reply.calls[-1].name == "write"
+        assert reply.calls[-1].arguments is None
+    assert reply.calls[0].arguments == {}
+
+
+async def test_an_empty_turn_is_empty_and_a_hanging_one_can_be_cancelled(tmp_path: Path) -> None:
+    model = script(tmp_path, "default: [{fault: empty}, {fault: hang}]")
+
+    assert await ask(model, task="1") == ModelReply(usd=0.0)
+    with anyio.move_on_after(0) as scope:
+        await ask(model, 1, task="1")
+    assert scope.cancelled_caught
+
+
+async def test_running_out_of_turns_says_which_script_and_task(tmp_path: Path) -> None:
+    model = script(tmp_path, "tasks: {1: [{text: only}]}")
+
+    with pytest.raises(ModelRejected, match=r"script.yaml has 1 turns for task 1 \(attempt 1"):
+        await ask(model, 1, task="1")
+    with pytest.raises(ModelRejected, match="has no turns for task 2"):
+        await ask(model, task="2")
+
+
+async def test_a_message_turn_needs_no_entry(tmp_path: Path) -> None:
+    reply = await ask(script(tmp_path, ""), task="", attempt="")
+
+    assert not reply.calls
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("task: {}", "task: found"),
+        ("tasks: [a]", "tasks: found"),
+        ("tasks: {1: {text: a}}", "tasks.1: found"),
+        ("tasks: {1: [hello]}", r"tasks.1\[0\]: found"),
+        ("default: [{say: a}]", r"default\[0\]: found"),
+        ("default: [{text: 3}]", r"default\[0\].text: found 3"),
+        ("default: [{fault: fire}]", r"default\[0\].fault: found 'fire', expected one of overload"),
+        ("default: [{calls: {ls: {}}}]", r"default\[0\].calls: found"),
+        ("default: [{calls: [{ls: {}, read: {}}]}]", r"calls\[0\]: found"),
+        ("default: [{calls: [{ls: a}]}]", r"calls\[0\].ls: found 'a', expected a mapping"),
+        ("default: [{calls: [{ls: {d: 2026-01-01}}]}]", "quote dates"),
+        ("a: b: c", "expected valid YAML"),
+    ],
+)
+def test_a_wrong_script_is_refused_with_file_and_key(tmp_path: Path, text: str, where: str) -> None:
+    with pytest.raises(ConfigError, match=f"script.yaml: .*{where}|script.yaml: {where}"):
+        script(tmp_path, text)
+
+
+def test_a_missing_script_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnavailable, match=r"script file .*none.yaml is missing"):
+        load_script(tmp_path / "none.yaml")
