@@ -6,7 +6,13 @@ The public names are those of `__all__`, and `runner.testing`. Each is loaded at
 
 TYPE_CHECKING = False  # as typing has it; importing typing costs more than all of this file
 if TYPE_CHECKING:
+    from runner.agents.bundled import clear_bundled_agents_cache, load_bundled_agents
+    from runner.agents.definition import AgentDefinition
+    from runner.agents.discovery import Discovery, discover_agents, get_agent
+    from runner.board.board import Board
     from runner.board.task import Task
+    from runner.core.layout import Layout
+    from runner.core.settings import Budget, Limits, MemberSpec, Settings
     from runner.errors import (
         AgentError,
         AgentFileInvalid,
@@ -45,13 +51,23 @@ if TYPE_CHECKING:
         Outcome,
         Usage,
     )
+    from runner.team.report import Report
+    from runner.team.team import Team
+    from runner.team.types import Assignment, Mail, Message, Teammate, Work
+    from runner.work.run import run_team
 
 __version__ = "0.1.0"
 
 _HOMES = {
     name: module
     for module, names in {
+        "runner.agents.bundled": "clear_bundled_agents_cache load_bundled_agents",
+        "runner.agents.definition": "AgentDefinition",
+        "runner.agents.discovery": "Discovery discover_agents get_agent",
+        "runner.board.board": "Board",
         "runner.board.task": "Task",
+        "runner.core.layout": "Layout",
+        "runner.core.settings": "Budget Limits MemberSpec Settings",
         "runner.errors": """
             AgentError AgentFileInvalid BoardBusy BoardError BoardNotFound BundledAgentBroken
             ClaimLost ConfigError ContextOverflow MailError ModelError ModelOverloaded
@@ -62,27 +78,41 @@ _HOMES = {
         "runner.team.outcome": """
             Done Failed Faulted HandedBack LimitReached Lost Outcome Usage
         """,
+        "runner.team.report": "Report",
+        "runner.team.team": "Team",
+        "runner.team.types": "Assignment Mail Message Teammate Work",
+        "runner.work.run": "run_team",
     }.items()
     for name in names.split()
 }
 
 __all__ = [
+    "AgentDefinition",
     "AgentError",
     "AgentFileInvalid",
+    "Assignment",
+    "Board",
     "BoardBusy",
     "BoardError",
     "BoardNotFound",
+    "Budget",
     "BundledAgentBroken",
     "ClaimLost",
     "ConfigError",
     "ContextOverflow",
+    "Discovery",
     "Done",
     "Failed",
     "Faulted",
     "HandedBack",
+    "Layout",
     "LimitReached",
+    "Limits",
     "Lost",
+    "Mail",
     "MailError",
+    "MemberSpec",
+    "Message",
     "ModelError",
     "ModelOverloaded",
     "ModelRejected",
@@ -90,18 +120,28 @@ __all__ = [
     "NoModel",
     "NotClaimable",
     "Outcome",
+    "Report",
     "RunnerError",
     "SaveFailed",
+    "Settings",
     "Task",
     "TaskHeld",
     "TaskNotFound",
     "TaskUnreadable",
+    "Team",
+    "Teammate",
     "ToolError",
     "UnknownAgent",
     "UnknownRecipient",
     "UnsafeName",
     "Usage",
     "UsageError",
+    "Work",
+    "clear_bundled_agents_cache",
+    "discover_agents",
+    "get_agent",
+    "load_bundled_agents",
+    "run_team",
 ]
 
 

@@ -136,3 +136,44 @@ def test_the_example_board_keeps_the_form_of_a_saved_task() -> None:
     for path in sorted((ROOT / "tasks_example" / ".tasks").iterdir()):
         text = path.read_text(encoding="utf-8")
         assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
+
+
+def python_blocks(page: str) -> list[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
+
+
+def run_python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=18,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_examples_of_the_testing_kit_pass_as_they_stand(number: int, tmp_path: Path) -> None:
+    (tmp_path / "test_team.py").write_text(python_blocks("docs/testing.md")[number])
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
+    )
+
+    done = run_python(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_team.py")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+
+
+def test_the_python_of_the_readme_runs_two_tasks(tmp_path: Path) -> None:
+    (tmp_path / ".tasks").mkdir()
+    (code,) = python_blocks("README.md")
+
+    done = run_python(tmp_path, "-c", code)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "0 [(1, 'completed'), (2, 'completed')]"
+    assert len([line for line in code.splitlines() if line.strip()]) <= 15
