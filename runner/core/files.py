@@ -22,6 +22,7 @@ from runner.core.ids import random_id
 from runner.errors import BoardBusy, SaveFailed
 
 LOCK_TIMEOUT_S = 10.0
+_PROC_LOCKS = Path("/proc/locks")
 _LOCK_POLL_S = 0.005
 _TMP_SUFFIX = ".tmp"
 
@@ -128,6 +129,14 @@ def append_line(path: Path, line: bytes) -> None:
         raise SaveFailed(path, error.strerror or str(error)) from error
 
 
+class WaitCancelled(BoardBusy):
+    """The wait for the lock was called off by the one who waited."""
+
+
+class LockVanished(BoardBusy):
+    """Somebody deleted the lock file while it was held: start again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """A lock that is held now."""
@@ -138,14 +147,14 @@ class Held:
     def check(self) -> None:
         """Make sure that the held file is still the one at the path.
 
-        Raises: BoardBusy, when somebody deleted the lock file meanwhile: start again.
+        Raises: LockVanished.
         """
         try:
             if self.path.stat().st_ino == self.inode:
                 return
         except FileNotFoundError:
             pass
-        raise BoardBusy(self.path, 0.0, "nobody: the lock file was deleted meanwhile")
+        raise LockVanished(self.path, 0.0, "nobody: the lock file was deleted meanwhile")
 
 
 @contextlib.contextmanager
@@ -158,7 +167,8 @@ def locked(
     """Hold the lock file `path` inside the block. For use within one synchronous hop only.
 
     A new lock object every time: a shared one is reentrant and would let two teammates in.
-    `cancelled` is asked while waiting. Raises: BoardBusy.
+    `cancelled` is asked while waiting; what it raises passes through. Raises: BoardBusy after
+    `timeout_s`; WaitCancelled, when `cancelled` says so.
     """
     held: list[int] = []
     lock = FileLock(
@@ -172,8 +182,24 @@ def locked(
     try:
         lock.acquire(cancel_check=cancelled)
     except Timeout as error:
-        raise BoardBusy(path, timeout_s) from error
+        if cancelled is not None and cancelled():
+            raise WaitCancelled(path, 0.0, "somebody else; the wait was called off") from error
+        raise BoardBusy(path, timeout_s, _holder(path)) from error
+    except OSError as error:
+        raise SaveFailed(path, error.strerror or str(error)) from error
     try:
         yield Held(path, held[-1])
     finally:
         lock.release()
+
+
+def _holder(path: Path) -> str | None:
+    """`process N`, where the system tells who holds a lock; for an error message only."""
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        inode = str(path.stat().st_ino)
+        for line in _PROC_LOCKS.read_text(encoding="ascii").splitlines():
+            # 1: FLOCK  ADVISORY  WRITE 2811 fe:00:131 0 EOF
+            words = line.split()
+            if words[1] == "FLOCK" and words[5].rpartition(":")[2] == inode and int(words[4]) > 0:
+                return f"process {words[4]}"
+    return None

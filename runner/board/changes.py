@@ -1,0 +1,174 @@
+"""Which fields each verb changes, computed from the task as it is on disk. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from runner.board import fields
+from runner.board.fields import spellings
+from runner.board.folder import unblocked_by
+from runner.board.saving import REMOVED, moved
+from runner.board.task import Claim, Key, Task
+from runner.core.clock import from_iso, to_iso
+
+DEFAULT_MAX_ATTEMPTS = 3
+_BACK_OFF_S = 10.0
+_BACK_OFF_CAP_S = 300.0
+_JITTER = 0.25
+
+# ours, or changed by us: an outside change of anything else is respected
+_MOVING = frozenset(
+    "status attempt claim unblockedBy result error startedAt finishedAt usage retryAt".split()
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """A claim made by this process: the task before it, and the fields that it wrote."""
+
+    before: Task
+    changes: Mapping[str, Any]
+
+
+def claiming(task: Task, claim: Mapping[str, Any], *, owner: str, now: datetime) -> dict[str, Any]:
+    """The attempt is counted here, so that a death of the process counts too."""
+    return {
+        "status": "in_progress",
+        "owner": owner,
+        "attempt": task.attempt + 1,
+        "claim": claim,
+        "startedAt": to_iso(now),
+        "finishedAt": REMOVED,
+        "retryAt": REMOVED,
+    }
+
+
+def new_claim(
+    task: Task, claim_id: str, *, run: str | None, by: str, now: datetime, place: str, source: str
+) -> dict[str, Any]:
+    """The `claim` field; `was` keeps the owner in its written form."""
+    return {
+        "id": claim_id,
+        "run": run,
+        "by": by,
+        "at": to_iso(now),
+        "source": source,
+        "place": place,
+        "was": _written_owner(task),
+    }
+
+
+def completing(
+    *, now: datetime, result: Any, usage: Mapping[str, Any] | None, raw: Mapping[str, Any]
+) -> dict[str, Any]:
+    changes: dict[str, Any] = {"status": "completed", "finishedAt": to_iso(now)}
+    if result is not None or "result" in raw:
+        changes["result"] = result
+    return changes | {"error": REMOVED, "retryAt": REMOVED} | _usage(usage)
+
+
+def failing(
+    *, now: datetime, error: str, result: Any = None, usage: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    changes: dict[str, Any] = {"status": "failed", "finishedAt": to_iso(now), "error": error}
+    if result is not None:
+        changes["result"] = result
+    return changes | {"retryAt": REMOVED} | _usage(usage)
+
+
+def returning(task: Task, *, usage: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Back to pending, to whom it was before the claim; the attempt stays counted."""
+    changes: dict[str, Any] = {"status": "pending", "claim": REMOVED}
+    if task.claim is not None:
+        changes["owner"] = task.raw["claim"].get("was")
+    return changes | {"startedAt": REMOVED, "finishedAt": REMOVED} | _usage(usage)
+
+
+def faulting(
+    task: Task,
+    reason: str,
+    *,
+    now: datetime,
+    since: datetime,
+    max_attempts: int,
+    chance: float,
+    usage: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Back with a `retryAt` counted from `since`, or failed when no attempt is left.
+
+    `error` grows by one part an attempt, so that it tells the whole story. `chance` is 0 to 1.
+    """
+    story = f"attempt {task.attempt}: {reason}"
+    if task.error and task.error.startswith("attempt "):
+        story = f"{task.error}; {story}"
+    if task.attempt >= (task.max_attempts or max_attempts):
+        said = f"given up after {task.attempt} attempt{'s' if task.attempt > 1 else ''}; {story}"
+        return failing(now=now, error=said, usage=usage)
+    due = since + timedelta(seconds=back_off_s(task.attempt, chance))
+    changes = returning(task, usage=usage) | {"error": story}
+    return changes | {"retryAt": to_iso(due) if due > now else REMOVED}
+
+
+def unblocking(task: Task, chosen: Callable[[Key], bool]) -> dict[str, Any]:
+    """The `chosen` blockers are done: they leave `blockedBy` and are kept in `unblockedBy`."""
+    changes = moved(task.raw, "blockedBy", "unblockedBy", chosen)
+    if changes and not changes["blockedBy"] and fields.status_of(task.raw.get("status")) is None:
+        # the word was `blocked`, which without blockers would mean nothing
+        changes["status"] = "pending"
+    return changes
+
+
+def back_off_s(attempt: int, chance: float) -> float:
+    """10 s, doubled for each further attempt, up to 300 s; up to a quarter less by `chance`."""
+    full = min(_BACK_OFF_S * 2.0 ** min(attempt - 1, 10), _BACK_OFF_CAP_S)
+    return full * (1 - _JITTER * chance)
+
+
+def reopening(task: Task) -> dict[str, Any]:
+    """A failed, finished, deleted or waiting task is pending again, as if nothing had come out."""
+    changes = returning(task) | {"retryAt": REMOVED, "result": REMOVED, "error": REMOVED}
+    return {field: value for field, value in changes.items() if _differs(task, field, value)}
+
+
+def claimed_at(claim: Claim, default: datetime) -> datetime:
+    try:
+        return from_iso(claim.at)
+    except ValueError:
+        return default
+
+
+def went_back(holding: Holding, task: Task) -> bool:
+    """Whether only our own fields of a claimed task went back, as a `git checkout` does it.
+
+    No verb of ours lowers the attempt, so a lower one is the sign; everything that is not ours
+    has to be what it was when the claim was made.
+    """
+    before = holding.before
+    return (
+        task.status == "pending"
+        and task.attempt < holding.changes["attempt"]
+        and task.owner == before.owner
+        and {*task.blocked_by, *unblocked_by(task)} == {*before.blocked_by, *unblocked_by(before)}
+        and _foreign(task) == _foreign(before)
+    )
+
+
+def _foreign(task: Task) -> dict[str, Any]:
+    ours = {*_MOVING, *spellings("owner"), *spellings("blockedBy")}
+    return {key: value for key, value in task.raw.items() if key not in ours}
+
+
+def _written_owner(task: Task) -> Any:
+    return next((task.raw[key] for key in spellings("owner") if key in task.raw), None)
+
+
+def _differs(task: Task, field: str, value: Any) -> bool:
+    present = [task.raw[key] for key in spellings(field) if key in task.raw]
+    return bool(present) if value is REMOVED else present != [value]
+
+
+def _usage(usage: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {} if usage is None else {"usage": dict(usage)}

@@ -1,0 +1,137 @@
+"""New tasks: an id that nobody ever had, a file put in place whole."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from runner.board.fields import spellings, status_of
+from runner.board.holding import HoldingStore
+from runner.board.reading import keys_of_name, parse_task
+from runner.board.saving import OWN_FIELDS, encode_task, with_added, without
+from runner.board.session import Session
+from runner.board.task import Key, Task, key_of
+from runner.core.files import atomic_write, encode_json
+from runner.core.ids import is_safe
+from runner.core.layout import STATE_VERSION
+from runner.errors import UnsafeName, UsageError
+
+_FIRST_FIELDS = ("subject", "description", "status", "owner", "blockedBy")
+
+
+class CreatingStore(HoldingStore):
+    """`add`, and the ids it gives."""
+
+    def add(self, fields: Mapping[str, Any]) -> Task:
+        """A new task. The store gives the id, unless there is one in `fields`.
+
+        Fields are checked like those of a file; null ones are left out.
+        Raises: UsageError, UnsafeName, BoardBusy, SaveFailed.
+        """
+        wanted = fields.get("id")
+        raw = _new_object(fields)
+        self.layout.tasks.mkdir(parents=True, exist_ok=True)
+
+        def create(session: Session) -> Task:
+            while True:
+                self._look.sweep()
+                task_id = self.next_id() if wanted is None else wanted
+                key = self._free_key(task_id)
+                file = f"task_{key}.json"
+                data = _checked(file, {"id": task_id, **raw})
+                self._remember(key)
+                task = session.create(file, data)
+                if task is not None:
+                    self._tell("task.added", task, subject=task.subject)
+                    self._mirror(session, task, before=())
+                    return task
+
+        return self._hop(create)
+
+    def next_id(self) -> int:
+        """Above every file name, every id inside, and the highest ever given here."""
+        named = {keys_of_name(name)[0] for name in self._folder.entries}
+        numbers = [int(key) for key in {*named, *self._folder.tasks} if key and key.isdigit()]
+        return max([*numbers, self._highest()]) + 1
+
+    def _free_key(self, task_id: object) -> Key:
+        key = key_of(task_id)
+        if key is None or not is_safe(key):
+            raise UnsafeName("task id", task_id)
+        for entry in self._folder.entries.values():
+            if key in keys_of_name(entry.file) or (entry.task and entry.task.key == key):
+                raise UsageError(f"task {task_id} is there already, in {entry.file}")
+        return key
+
+    def _mirror(self, session: Session, task: Task, *, before: Collection[Key]) -> None:
+        """Keep `blocks` of blockers in step with `blockedBy`, which was `before`."""
+        added = [key for key in task.blocked_by if key not in before]
+        gone = [key for key in before if key not in task.blocked_by]
+        known = self._folder.tasks
+        self._rewrite_each(
+            session,
+            [known[key].file for key in added if key in known],
+            lambda blocker: with_added(blocker.raw, "blocks", [task.id]),
+        )
+        self._rewrite_each(
+            session,
+            [known[key].file for key in gone if key in known],
+            lambda blocker: without(blocker.raw, "blocks", {task.key}),
+        )
+
+    def _ids_file(self) -> Path:
+        return self.layout.team / "ids.json"
+
+    def _highest(self) -> int:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            return int(json.loads(self._ids_file().read_bytes())["highest"])
+        return 0
+
+    def _remember(self, key: Key) -> None:
+        """Before the file is made: a death in between costs a number, never gives it twice."""
+        if key.isdigit() and int(key) > self._highest():
+            value = {"version": STATE_VERSION, "highest": int(key)}
+            atomic_write(self._ids_file(), encode_json(value))
+
+
+def refuse_own_fields(fields: Mapping[str, Any]) -> None:
+    """Fields that only the runner writes, and a status that only a claim gives.
+
+    Raises: UsageError.
+    """
+    own = sorted(OWN_FIELDS & fields.keys())
+    if own:
+        raise UsageError(f"{', '.join(own)}: written by the runner alone")
+    if status_of(fields.get("status")) == "in_progress":
+        raise UsageError("status: a task gets in progress by being claimed (`runner tasks claim`)")
+
+
+def _new_object(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The object of a new task without its id, the usual fields first."""
+    refuse_own_fields(fields)
+    given = {key: value for key, value in fields.items() if value is not None and key != "id"}
+    subject = next((given[key] for key in spellings("subject") if given.get(key)), None)
+    if not isinstance(subject, str) or not subject.strip():
+        raise UsageError("subject: a task needs one line that says what it is")
+    usual = {
+        "subject": subject,
+        "description": "",
+        "status": "pending",
+        "owner": "",
+        "blockedBy": [],
+    }
+    first = {key: given.get(key, usual[key]) for key in _FIRST_FIELDS}
+    aliases = spellings("subject")
+    return first | {key: value for key, value in given.items() if key not in aliases}
+
+
+def _checked(file: str, raw: Mapping[str, Any]) -> bytes:
+    data = encode_task(file, raw)
+    _, problems = parse_task(file, data)
+    wrong = [problem.message for problem in problems if problem.severity == "error"]
+    if wrong:
+        raise UsageError("; ".join(wrong))
+    return data

@@ -1,0 +1,204 @@
+"""Single fields of a task file, read leniently.
+
+Each reader takes the written value (never null) and gives what it means. Raises: NotUnderstood,
+with what was expected, for a value that means nothing here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from runner.board.task import Claim, Key, Status, key_of
+from runner.core.clock import from_iso
+from runner.core.ids import is_safe
+
+
+class NotUnderstood(Exception):
+    """A value that means nothing in its field; the text says what was expected."""
+
+
+# the canonical name first; a file keeps the spelling that it uses
+SPELLINGS: Mapping[str, tuple[str, ...]] = {
+    "id": ("id", "task_id"),
+    "subject": ("subject", "title", "name"),
+    "owner": ("owner", "claimed_by"),
+    "blockedBy": ("blockedBy", "blocked_by"),
+    "required_role": ("required_role", "claim_role", "requiredRole"),
+}
+
+_STATUSES: Mapping[str, Status] = {
+    "pending": "pending",
+    "open": "pending",
+    "todo": "pending",
+    "in_progress": "in_progress",
+    "doing": "in_progress",
+    "completed": "completed",
+    "done": "completed",
+    "closed": "completed",
+    "failed": "failed",
+    "deleted": "deleted",
+    "cancelled": "deleted",
+    "canceled": "deleted",
+}
+_PRIORITIES = {"urgent": 2, "high": 1, "medium": 0, "normal": 0, "low": -1}
+_YES_NO = {"true": True, "yes": True, "false": False, "no": False, "": False}
+
+
+def spellings(field: str) -> tuple[str, ...]:
+    """The keys under which `field` may stand in a file."""
+    return SPELLINGS.get(field, (field,))
+
+
+def status_of(value: object) -> Status | None:
+    """The meaning of a status word; None for one that nobody knows."""
+    if not isinstance(value, str):
+        return None
+    return _STATUSES.get(value.strip().lower().replace("-", "_").replace(" ", "_"))
+
+
+def words(value: object) -> str:
+    """Text for people: anything else is shown as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def name(value: object) -> str | None:
+    """A name; blank text is nobody."""
+    if not isinstance(value, str):
+        raise NotUnderstood("text")
+    return value.strip() or None
+
+
+def id_list(value: object) -> list[Any]:
+    """The ids of a list, a comma string or a single value, as written."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return list(value) if isinstance(value, list) else [value]
+
+
+def keys(value: object) -> tuple[Key, ...]:
+    """The keys of a list of ids, each once, in order."""
+    found: dict[Key, None] = {}
+    for item in id_list(value):
+        key = key_of(item)
+        if key is None:
+            raise NotUnderstood("a list of task ids")
+        found[key] = None
+    return tuple(found)
+
+
+def priority(value: object) -> int:
+    if isinstance(value, str):
+        word = value.strip().lower()
+        if word in _PRIORITIES:
+            return _PRIORITIES[word]
+        value = _number(word)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise NotUnderstood("a whole number, or urgent, high, medium, normal or low")
+    return math.floor(value)
+
+
+def yes_no(value: object) -> bool:
+    if isinstance(value, str):
+        value = _YES_NO.get(value.strip().lower())
+    if not isinstance(value, bool):
+        raise NotUnderstood("true or false")
+    return value
+
+
+def seconds(value: object) -> float:
+    value = _number(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise NotUnderstood("a number of seconds above 0")
+    if not math.isfinite(value) or value <= 0:
+        raise NotUnderstood("a number of seconds above 0")
+    return float(value)
+
+
+def count(value: object, *, least: int) -> int:
+    value = _number(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise NotUnderstood(f"a whole number from {least} up")
+    return value
+
+
+def attempt(value: object) -> int:
+    return count(value, least=0)
+
+
+def max_attempts(value: object) -> int:
+    return count(value, least=1)
+
+
+def moment(value: object) -> datetime | None:
+    """An ISO 8601 time; blank text is no time."""
+    if not isinstance(value, str):
+        raise NotUnderstood("an ISO 8601 time")
+    if not value.strip():
+        return None
+    try:
+        return from_iso(value.strip())
+    except (ValueError, OverflowError):
+        raise NotUnderstood("an ISO 8601 time") from None
+
+
+def schema(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise NotUnderstood("an object")
+    return value
+
+
+def command(value: object) -> str | tuple[str, ...]:
+    """Text for `sh -c`, or a list that is argv."""
+    if isinstance(value, str) and value.strip():
+        return value
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+        return tuple(value)
+    raise NotUnderstood("a command as text, or a list of texts")
+
+
+def commands(value: object) -> tuple[str, ...]:
+    """Shell commands, each a text of its own; blank ones do not count."""
+    items = value if isinstance(value, list) else [value]
+    if not all(isinstance(item, str) for item in items):
+        raise NotUnderstood("a command as text, or a list of commands")
+    return tuple(item for item in items if item.strip())
+
+
+def claim(value: object) -> Claim | None:
+    """A claim as we write it; anything else is not ours."""
+    if not isinstance(value, dict):
+        return None
+    run: object = value.get("run")
+    was: object = value.get("was")
+    texts = [text for field in ("id", "by", "at", "place") if (text := value.get(field))]
+    if len(texts) < 4 or not all(isinstance(text, str) for text in texts):
+        return None
+    if run is not None and not (isinstance(run, str) and is_safe(run)):
+        return None
+    claim_id, by, at, place = texts
+    return Claim(
+        id=claim_id,
+        run=run,
+        by=by,
+        at=at,
+        source="manual" if run is None else "run",
+        place=place,
+        was=str(was).strip() or None if was else None,
+    )
+
+
+def _number(value: object) -> object:
+    """A number written as text becomes one; anything else stays."""
+    if isinstance(value, str):
+        for kind in (int, float):
+            try:
+                return kind(value.strip())
+            except ValueError:
+                continue
+    return value

@@ -1,0 +1,274 @@
+"""The task files of `.tasks/`, kept in memory and brought up to date by looking at their stat."""
+
+from __future__ import annotations
+
+import os
+import stat
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from runner.board import fields
+from runner.board.problem import Problem
+from runner.board.reading import is_task_file, keys_of_name, parse_task
+from runner.board.task import Key, Task, key_of, order_key
+
+Pending = tuple[int, tuple[object, ...], str]
+
+_READ_ONLY = "the file is read-only (no write bits)"
+
+
+class Signature(NamedTuple):
+    """What tells one content of a file from the next without reading it."""
+
+    mtime_ns: int
+    size: int
+    inode: int
+    mode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One task file as it was read. `settled` is false for a file that failed to read only once."""
+
+    file: str
+    signature: Signature
+    task: Task | None
+    problems: tuple[Problem, ...]
+    settled: bool = True
+
+
+class Content(NamedTuple):
+    """The bytes of a file and the signature that they belong to."""
+
+    data: bytes
+    signature: Signature
+
+
+def signature_of(status: os.stat_result) -> Signature:
+    return Signature(status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode)
+
+
+def read_content(path: Path) -> Content:
+    """Read a regular file, links not followed. Raises: OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as stream:
+        signature = signature_of(os.fstat(descriptor))
+        return Content(stream.read(), signature)
+
+
+def read_entry(path: Path, content: Content) -> Entry:
+    """What `content` says as the task file `path`."""
+    task, problems = parse_task(path.name, content.data)
+    if task is not None and not content.signature.mode & 0o222:
+        task = replace(task, unclaimable=task.unclaimable or _READ_ONLY)
+    return Entry(path.name, content.signature, task, problems)
+
+
+class Folder:
+    """All entries, and what is derived from them, updated file by file.
+
+    `tasks` has the meant file of each id, `others` the further files of a doubled one. `pending`
+    holds, for each owner (None: nobody), `(-priority, order of the id, file)` of the tasks that are
+    pending and can be understood, sorted. `dependants` names the files that list a key in
+    `blockedBy` or `unblockedBy`. `version` changes whenever anything did. For one thread at a time.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.version = 0
+        self.entries: dict[str, Entry] = {}
+        self.tasks: dict[Key, Task] = {}
+        self.others: dict[Key, tuple[Task, ...]] = {}
+        self.in_progress: set[Key] = set()
+        self.dependants: dict[Key, set[str]] = {}
+        self.pending: dict[str | None, list[Pending]] = {}
+        self._files: dict[Key, set[str]] = {}
+        self._broken: dict[str, Entry] = {}
+        self._pending_of: dict[Key, tuple[str | None, Pending]] = {}
+        self._listing: list[str] = []
+        self._names: list[str] = []
+        self._known: list[Signature | None] = []
+        self._known_version = -1
+
+    def sweep(self) -> None:
+        """Stat every task file and read those that changed. One bad file stops nothing."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            self._take_listing([])
+            return
+        try:
+            listing = os.listdir(descriptor)  # noqa: PTH208 - relative to the open folder
+            if listing != self._listing:
+                self._take_listing(listing)
+            changed = self._changed(descriptor)
+        finally:
+            os.close(descriptor)
+        for name in changed:
+            self.refresh(name)
+
+    def refresh(self, name: str) -> Entry | None:
+        """Read one file now; None if it is gone. A first failure to parse is not settled."""
+        path = self.path / name
+        try:
+            status = path.lstat()
+            if not stat.S_ISREG(status.st_mode):
+                entry = Entry(name, signature_of(status), None, (_not_a_file(name),))
+            else:
+                entry = read_entry(path, read_content(path))
+        except FileNotFoundError:
+            self._put(name, None)
+            return None
+        except OSError as error:
+            problem = _unreadable(name, error.strerror or str(error))
+            entry = Entry(name, signature_of(status), None, (problem,))
+        if entry.task is None and entry.problems[0].kind == "invalid-json":
+            entry = replace(entry, settled=False)
+        self._put(name, entry)
+        return entry
+
+    def is_current(self, entry: Entry) -> bool:
+        """Whether the file still has the stat that it was read with."""
+        try:
+            return signature_of((self.path / entry.file).lstat()) == entry.signature
+        except FileNotFoundError:
+            return False
+
+    def put(self, entry: Entry) -> None:
+        """Take over a file that was just read or written."""
+        self._put(entry.file, entry)
+
+    def unsettled(self) -> frozenset[str]:
+        return frozenset(name for name, entry in self._broken.items() if not entry.settled)
+
+    def settle(self, before: Iterable[str]) -> None:
+        """Files of `before` that still fail with the content they had then are problems now."""
+        for name in before:
+            entry = self.entries.get(name)
+            if entry is None or entry.settled:
+                continue
+            again = self.refresh(name)
+            if again is not None and again.signature == entry.signature:
+                self._put(name, replace(again, settled=True))
+
+    def waiting_for(self, name: str) -> list[Task]:
+        """The pending tasks of `name`, then those of nobody, each in claiming order."""
+        items = [*self.pending.get(name, ()), *self.pending.get(None, ())]
+        return [task for _, _, file in items if (task := self.entries[file].task) is not None]
+
+    def _take_listing(self, listing: list[str]) -> None:
+        self._listing = listing
+        self._names = [name for name in listing if is_task_file(name)]
+        self._known_version = -1
+        for name in self.entries.keys() - set(self._names):
+            self._put(name, None)
+
+    def _changed(self, descriptor: int) -> list[str]:
+        """The names whose stat is not the known one. The loop is the cost of an idle scan."""
+        if self._known_version != self.version:
+            entries = self.entries
+            self._known = [
+                entry.signature if (entry := entries.get(name)) else None for name in self._names
+            ]
+            self._known_version = self.version
+        changed, look = [], os.stat
+        for name, known in zip(self._names, self._known, strict=True):
+            try:
+                now = look(name, dir_fd=descriptor, follow_symlinks=False)
+            except FileNotFoundError:
+                changed.append(name)
+                continue
+            if (
+                known is None
+                or now.st_mtime_ns != known[0]
+                or now.st_size != known[1]
+                or now.st_ino != known[2]
+                or now.st_mode != known[3]
+            ):
+                changed.append(name)
+        return changed
+
+    def _put(self, name: str, entry: Entry | None) -> None:
+        old = self.entries.pop(name, None)
+        if old is None and entry is None:
+            return
+        touched = set()
+        if old is not None and old.task is not None:
+            touched.add(old.task.key)
+            self._files[old.task.key].discard(name)
+            for key in _edges(old.task):
+                self.dependants[key].discard(name)
+        self._broken.pop(name, None)
+        if entry is not None:
+            self.entries[name] = entry
+            if entry.task is None:
+                self._broken[name] = entry
+            else:
+                touched.add(entry.task.key)
+                self._files.setdefault(entry.task.key, set()).add(name)
+                for key in _edges(entry.task):
+                    self.dependants.setdefault(key, set()).add(name)
+        for key in touched:
+            self._choose(key)
+        self.version += 1
+
+    def _choose(self, key: Key) -> None:
+        """Decide which file of an id is meant, and keep the lists in step."""
+        found = [task for name in sorted(self._files[key]) if (task := self.entries[name].task)]
+        if key in self._pending_of:
+            owner, item = self._pending_of.pop(key)
+            del self.pending[owner][bisect_left(self.pending[owner], item)]
+        self.in_progress.discard(key)
+        self.others.pop(key, None)
+        if not found:
+            del self._files[key]
+            self.tasks.pop(key, None)
+            return
+        task, *rest = _meant_first(key, found)
+        self.tasks[key] = task
+        if rest:
+            self.others[key] = tuple(rest)
+        if task.status == "in_progress":
+            self.in_progress.add(key)
+        elif task.status == "pending" and task.unclaimable is None:
+            item = (-task.priority, order_key(key), task.file)
+            insort(self.pending.setdefault(task.owner, []), item)
+            self._pending_of[key] = (task.owner, item)
+
+
+def _edges(task: Task) -> set[Key]:
+    return {*task.blocked_by, *unblocked_by(task)}
+
+
+def unblocked_by(task: Task) -> tuple[Key, ...]:
+    """The blockers that were done and left `blockedBy`."""
+    value = task.raw.get("unblockedBy")
+    if value is None:
+        return ()
+    return tuple(key for item in fields.id_list(value) if (key := key_of(item)) is not None)
+
+
+def _meant_first(key: Key, found: list[Task]) -> list[Task]:
+    """The one named for its id first; of an undecided set none may be claimed."""
+    if len(found) == 1:
+        return found
+    named = [task for task in found if key in keys_of_name(task.file)]
+    if len(named) == 1:
+        return [named[0], *(task for task in found if task is not named[0])]
+    reason = f"{len(found)} files have this id: {', '.join(task.file for task in found)}"
+    # an unfinished one stands for them all: a doubled blocker must not free anything
+    found.sort(key=lambda task: task.status in ("completed", "deleted"))
+    return [replace(task, unclaimable=reason) for task in found]
+
+
+def _not_a_file(name: str) -> Problem:
+    message = "a link or a folder, not a regular file: not read"
+    return Problem(severity="error", kind="not-a-file", file=name, id=None, message=message)
+
+
+def _unreadable(name: str, reason: str) -> Problem:
+    message = f"cannot be read: {reason}"
+    return Problem(severity="error", kind="invalid-json", file=name, id=None, message=message)

@@ -1,0 +1,76 @@
+"""How tasks wait for one another; no recursion, so that a long line of them is no danger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from runner.board.task import Key, Task, order_key
+
+
+def is_open(blocker: Task | None) -> bool:
+    """Whether a blocker still blocks; an unknown or unreadable one does."""
+    return blocker is None or blocker.status not in ("completed", "deleted")
+
+
+def dependants_of(tasks: Iterable[Task]) -> dict[Key, list[Key]]:
+    """For each blocker the keys of those of `tasks` that list it."""
+    found: dict[Key, list[Key]] = {}
+    for task in tasks:
+        for blocker in task.blocked_by:
+            found.setdefault(blocker, []).append(task.key)
+    return found
+
+
+def rings(starts: Iterable[Task], tasks: Mapping[Key, Task]) -> list[tuple[Key, ...]]:
+    """Rings of pending tasks that can be reached from `starts`, each from its smallest key on."""
+    found: list[tuple[Key, ...]] = []
+    done: set[Key] = set()
+    for start in starts:
+        path: dict[Key, int] = {}
+        stack: list[tuple[Key, bool]] = [(start.key, False)]
+        while stack:
+            key, leaving = stack.pop()
+            if leaving:
+                del path[key]
+                done.add(key)
+            elif key in path:
+                found.append(_from_smallest(list(path)[path[key] :]))
+            elif key not in done and key in tasks and tasks[key].status == "pending":
+                path[key] = len(path)
+                stack.append((key, True))
+                stack.extend((blocker, False) for blocker in reversed(tasks[key].blocked_by))
+    return list(dict.fromkeys(found))
+
+
+def _from_smallest(ring: list[Key]) -> tuple[Key, ...]:
+    first = ring.index(min(ring, key=order_key))
+    return (*ring[first:], *ring[:first])
+
+
+def is_line(tasks: Sequence[Task]) -> bool:
+    """Whether only one of `tasks` can be worked on at any time, to the very end."""
+    keys = {task.key for task in tasks}
+    waits = {task.key: sum(key in keys for key in task.blocked_by) for task in tasks}
+    dependants = dependants_of(tasks)
+    free = [key for key, count in waits.items() if not count]
+    done = 0
+    while len(free) == 1:
+        done += 1
+        following = dependants.get(free.pop(), ())
+        for key in following:
+            waits[key] -= 1
+            if not waits[key]:
+                free.append(key)
+    return done == len(tasks)
+
+
+def reached(starts: Iterable[Key], dependants: Mapping[Key, Sequence[Key]]) -> set[Key]:
+    """Everything that waits for one of `starts`, however far away."""
+    found: set[Key] = set()
+    todo = list(starts)
+    while todo:
+        for key in dependants.get(todo.pop(), ()):
+            if key not in found:
+                found.add(key)
+                todo.append(key)
+    return found

@@ -1,0 +1,433 @@
+"""Claims and what becomes of them: the verbs that a run needs, each one lock hold long."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Literal
+
+from runner.board import changes as fields_of
+from runner.board.base import BoardFiles
+from runner.board.changes import DEFAULT_MAX_ATTEMPTS, Holding
+from runner.board.graph import is_open
+from runner.board.outlook import Refuses, RefusesFor, unfit
+from runner.board.saving import Changes, without
+from runner.board.session import Decide, Session
+from runner.board.snapshot import held_reason
+from runner.board.task import Claimant, Fence, Key, Task
+from runner.core.files import WaitCancelled
+from runner.core.ids import random_id
+from runner.errors import ClaimLost, NotClaimable, TaskUnreadable
+
+Source = Literal["run", "manual"]
+Verdict = Callable[[Task], str | None]
+"""Says why a task cannot be claimed whatever its blockers, or None."""
+
+
+class HoldingStore(BoardFiles):
+    """Claim, hold, complete, fail, release, and the return of what nobody holds any more."""
+
+    def claim_next(
+        self,
+        claimant: Claimant,
+        *,
+        refuses_for: RefusesFor | None = None,
+        only: Collection[Key] | None = None,
+    ) -> Task | None:
+        """The next task for this claimant, claimed; None if there is none.
+
+        Stale claims go back first. Every condition is checked again under the lock, on the files
+        as they then are. Raises: BoardBusy, SaveFailed.
+        """
+        swept = self._look.freshen()
+        self.return_stale()
+        self._restore_dropped()
+        verdict = _verdict(claimant, refuses_for, only)
+        while True:
+            if next(self._candidates(claimant, verdict), None) is not None:
+                try:
+                    task = self._hop(
+                        lambda session: self._claim_first(session, claimant, verdict),
+                        claiming=True,
+                    )
+                except WaitCancelled:
+                    return None
+                if task is not None:
+                    return task
+            if swept:
+                return None
+            self._look.sweep()
+            swept = True
+
+    def claim(
+        self,
+        task_id: object,
+        claimant: Claimant,
+        *,
+        refuses_for: RefusesFor | None = None,
+        source: Source = "run",
+        owner_assigned_ok: bool = True,
+    ) -> Task:
+        """Claim one task. A claim by hand has `source` manual and belongs to no run.
+
+        Raises: TaskNotFound, NotClaimable, TaskUnreadable, BoardBusy, SaveFailed.
+        """
+        self._look.sweep()
+        self.return_stale()
+        found = self._find(task_id)
+        if found.owner and not owner_assigned_ok:
+            raise NotClaimable(found.id, f"assigned to {found.owner}")
+        verdict = _verdict(claimant, refuses_for, None)
+        return self._hop(
+            lambda session: self._claim(session, found, claimant, verdict, source), claiming=True
+        )
+
+    def holds(self, fence: Fence) -> bool:
+        """Whether the claim still stands; a stat when nothing changed.
+
+        When only our own fields went back (a `git checkout`), they are restored. A file that
+        cannot be parsed right now gets the benefit of the doubt once.
+        """
+        file = self._file_of(fence)
+        entry = self._folder.entries.get(file)
+        if entry is None:
+            return False
+        if not self._folder.is_current(entry):
+            entry = self._folder.refresh(file)
+            if entry is None or entry.task is None:
+                return entry is not None and not entry.settled
+        if entry.task is None:
+            return False
+        return _holds(entry.task, fence) or self._restore(fence, entry.task)
+
+    def complete(
+        self,
+        fence: Fence,
+        *,
+        result: Any = None,
+        usage: Mapping[str, Any] | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> Task:
+        """Own file first, then the id leaves the dependants' `blockedBy`.
+
+        `facts` go to the journal. Raises: ClaimLost, BoardBusy, SaveFailed.
+        """
+        self._look.freshen()
+        now = self._clock.now()
+        return self._end(
+            fence,
+            lambda task: self._completing(task, now=now, result=result, usage=usage),
+            event="task.completed",
+            facts=facts,
+        )
+
+    def fail(
+        self,
+        fence: Fence,
+        *,
+        error: str,
+        result: Any = None,
+        usage: Mapping[str, Any] | None = None,
+    ) -> Task:
+        """The task is failed for good. Raises: ClaimLost, BoardBusy, SaveFailed."""
+        now = self._clock.now()
+        return self._end(
+            fence,
+            lambda task: fields_of.failing(now=now, error=error, result=result, usage=usage),
+            event="task.failed",
+            facts={"error": error},
+        )
+
+    def release(
+        self,
+        fence: Fence,
+        *,
+        reason: str,
+        fault: bool = False,
+        usage: Mapping[str, Any] | None = None,
+        max_attempts: int = DEFAULT_MAX_ATTEMPTS,
+    ) -> Task:
+        """Back to pending, to its owner before the claim; the attempt stays counted.
+
+        A fault waits for `retryAt`, or fails the task when no attempt is left; the task's own
+        `maxAttempts` wins over `max_attempts`. Raises: ClaimLost, BoardBusy, SaveFailed.
+        """
+        now = self._clock.now()
+
+        def decide(task: Task) -> Changes:
+            if not fault:
+                return fields_of.returning(task, usage=usage)
+            return fields_of.faulting(
+                task,
+                reason,
+                now=now,
+                since=now,
+                max_attempts=max_attempts,
+                chance=self._chance(),
+                usage=usage,
+            )
+
+        event = "task.retried" if fault else "task.released"
+        return self._end(fence, decide, event=event, facts={"reason": reason})
+
+    def release_unheld(self, live_fences: Collection[str]) -> list[Task]:
+        """Claims of the own run whose id is not among the live ones go back, without fault."""
+        self._look.sweep()
+        unheld = [
+            task
+            for task in self._look.in_progress()
+            if self.run is not None
+            and (claim := task.claim)
+            and claim.run == self.run
+            and claim.id not in live_fences
+        ]
+        return self._give_back(unheld, "no attempt of this run works on it")
+
+    def take_over(self) -> list[Task]:
+        """Claims by runs of other places go back, without fault."""
+        self._look.sweep()
+        place = self._look.own_place()
+        elsewhere = [
+            task
+            for task in self._look.in_progress()
+            if (claim := task.claim) and claim.run is not None and claim.place != place
+        ]
+        return self._give_back(elsewhere, "taken over from another place")
+
+    def return_stale(self) -> list[Task]:
+        """Tasks of dead runs are pending again at once, or failed after their last attempt."""
+        returned: list[Task] = []
+
+        def give_back(session: Session) -> None:
+            for task in stale:
+                with contextlib.suppress(ClaimLost, TaskUnreadable):
+                    returned.append(self._return_stale(session, task))
+
+        stale = self._look.stale()
+        if stale:
+            self._hop(give_back)
+        return returned
+
+    def _candidates(self, claimant: Claimant, verdict: Verdict) -> Iterator[Task]:
+        """What could be claimed as far as it is known, in claiming order."""
+        for task in self._folder.waiting_for(claimant.name):
+            if self._hindrance(task, verdict) is None:
+                yield task
+
+    def _hindrance(self, task: Task, verdict: Verdict) -> str | None:
+        if task.status != "pending":
+            if task.status == "in_progress":
+                return held_reason(task, self._look.place)
+            return f"is {task.status or 'not understood'}"
+        for key in task.blocked_by:
+            blocker = self._folder.tasks.get(key)
+            if is_open(blocker):
+                state = blocker.status if blocker is not None else "missing or unreadable"
+                return f"blocked by {key} ({state})"
+        if task.retry_at is not None and task.retry_at > self._clock.now():
+            return f"retried from {task.retry_at:%H:%M:%S} UTC on"
+        return verdict(task)
+
+    def _claim_first(self, session: Session, claimant: Claimant, verdict: Verdict) -> Task | None:
+        source: Source = "manual" if self.run is None else "run"
+        for task in self._candidates(claimant, verdict):
+            with contextlib.suppress(NotClaimable, TaskUnreadable):
+                return self._claim(session, task, claimant, verdict, source)
+        return None
+
+    def _claim(
+        self, session: Session, seen: Task, claimant: Claimant, verdict: Verdict, source: Source
+    ) -> Task:
+        """The claim path: read again, check everything again, count the attempt, write."""
+        found: list[Holding] = []
+
+        def decide(task: Task) -> Changes:
+            if task.key != seen.key or self._meant(task).file != seen.file:
+                raise NotClaimable(seen.id, f"{seen.file} is not its file any more")
+            task = self._meant(task)
+            for key in task.blocked_by:
+                if key in self._folder.tasks:
+                    session.read(self._folder.tasks[key].file)
+            hindrance = self._hindrance(task, verdict)
+            if hindrance is not None:
+                raise NotClaimable(task.id, hindrance)
+            now = self._clock.now()
+            claim = fields_of.new_claim(
+                task,
+                random_id(),
+                run=self.run if source == "run" else None,
+                by=claimant.name,
+                now=now,
+                place=self._look.own_place(),
+                source=source,
+            )
+            closed = fields_of.unblocking(task, lambda key: True)
+            changes = closed | fields_of.claiming(task, claim, owner=claimant.name, now=now)
+            found.append(Holding(before=task, changes=changes))
+            return changes
+
+        task = session.rewrite(seen.file, decide)
+        self._holdings[task.fence.claim_id] = found[-1]
+        self._tell("task.claimed", task, by=claimant.name, claim=task.fence.claim_id, source=source)
+        return task
+
+    def _meant(self, task: Task) -> Task:
+        """The task as the folder has it: doubled ids make it unclaimable there."""
+        return self._folder.tasks.get(task.key, task)
+
+    def _file_of(self, fence: Fence) -> str:
+        holding = self._holdings.get(fence.claim_id)
+        if holding is not None:
+            return holding.before.file
+        if fence.key not in self._folder.tasks:
+            self._look.sweep()
+        task = self._folder.tasks.get(fence.key)
+        return task.file if task is not None else ""
+
+    def _end(
+        self, fence: Fence, decide: Decide, *, event: str, facts: Mapping[str, Any] | None
+    ) -> Task:
+        """Write the end of an attempt, journal it, and set free what waited for it."""
+        file = self._file_of(fence)
+        ended: list[Task] = []
+
+        def end(session: Session) -> Task:
+            if not ended:
+                task = self._rewrite_held(session, file, fence, decide)
+                ended.append(task)
+                self._tell_end(task, event, fence, facts or {})
+            if ended[0].status == "completed":
+                self._unblock(session, ended[0].key)
+            return ended[0]
+
+        task = self._hop(end)
+        self._holdings.pop(fence.claim_id, None)
+        return task
+
+    def _rewrite_held(self, session: Session, file: str, fence: Fence, decide: Decide) -> Task:
+        try:
+            try:
+                return session.rewrite(file, lambda task: decide(_required(task, fence)))
+            except ClaimLost:
+                self._put_back(session, file, fence)
+                return session.rewrite(file, lambda task: decide(_required(task, fence)))
+        except TaskUnreadable as error:
+            raise ClaimLost(fence.key, f"its file cannot be read: {error.reason}") from error
+
+    def _tell_end(self, task: Task, event: str, fence: Fence, facts: Mapping[str, Any]) -> None:
+        holding = self._holdings.get(fence.claim_id)
+        by = holding.changes["owner"] if holding is not None else task.owner
+        if event == "task.retried" and task.status == "failed":
+            event, facts = "task.failed", {"error": task.error}
+        elif task.retry_at is not None:
+            facts = {**facts, "retryAt": task.raw["retryAt"]}
+        self._tell(event, task, by=by, **facts)
+
+    def _unblock(self, session: Session, key: Key) -> None:
+        """The id of a completed task leaves the lists of what waits for it."""
+        self._rewrite_each(
+            session,
+            [task.file for task in self._waiting_on(key)],
+            lambda task: fields_of.unblocking(task, lambda one: one == key),
+        )
+
+    def _completing(self, task: Task, **facts: Any) -> dict[str, Any]:
+        mirrored = {waiting.key for waiting in self._waiting_on(task.key)}
+        return fields_of.completing(raw=task.raw, **facts) | without(task.raw, "blocks", mirrored)
+
+    def _return_stale(self, session: Session, task: Task) -> Task:
+        claim, now = task.claim, self._clock.now()
+        if claim is None:
+            raise AssertionError("unreachable: a stale task has a claim")
+        changed = session.rewrite(
+            task.file,
+            lambda found: fields_of.faulting(
+                _required(found, task.fence),
+                f"run {claim.run} died while {claim.by} worked on it",
+                now=now,
+                since=fields_of.claimed_at(claim, now),
+                max_attempts=DEFAULT_MAX_ATTEMPTS,
+                chance=self._chance(),
+            ),
+        )
+        self._tell("task.stale", changed, by=claim.by, dead_run=claim.run)
+        if changed.status == "failed":
+            self._tell("task.failed", changed, by=claim.by, error=changed.error)
+        return changed
+
+    def _give_back(self, tasks: list[Task], reason: str) -> list[Task]:
+        returned: list[Task] = []
+
+        def give_back(session: Session) -> None:
+            for task in tasks:
+                with contextlib.suppress(ClaimLost, TaskUnreadable):
+                    returned.append(self._return(session, task, reason))
+
+        if tasks:
+            self._hop(give_back)
+        return returned
+
+    def _return(self, session: Session, task: Task, reason: str) -> Task:
+        fence = task.fence
+        changed = session.rewrite(
+            task.file, lambda found: fields_of.returning(_required(found, fence))
+        )
+        self._holdings.pop(fence.claim_id, None)
+        self._tell("task.released", changed, by=task.owner, reason=reason)
+        return changed
+
+    def _restore_dropped(self) -> None:
+        """Own claims that an outside change took back without meaning it are put back."""
+        for claim_id, holding in list(self._holdings.items()):
+            task = self._folder.tasks.get(holding.before.key)
+            if task is not None and task.status == "pending":
+                self._restore(Fence(key=task.key, claim_id=claim_id), task)
+
+    def _restore(self, fence: Fence, task: Task) -> bool:
+        holding = self._holdings.get(fence.claim_id)
+        if holding is None or not fields_of.went_back(holding, task):
+            return False
+        try:
+            self._hop(lambda session: self._put_back(session, task.file, fence))
+        except (ClaimLost, TaskUnreadable):
+            return False
+        return True
+
+    def _put_back(self, session: Session, file: str, fence: Fence) -> None:
+        """Write our own fields again, if they are all that went back. Raises: ClaimLost."""
+
+        def decide(task: Task) -> Changes:
+            holding = self._holdings.get(fence.claim_id)
+            if _holds(task, fence):
+                return {}
+            if holding is None or not fields_of.went_back(holding, task):
+                raise ClaimLost(task.id, _found(task))
+            return holding.changes
+
+        task = session.rewrite(file, decide)
+        self._tell("task.claimed", task, by=task.owner, claim=fence.claim_id, restored=True)
+
+
+def _verdict(
+    claimant: Claimant, refuses_for: RefusesFor | None, only: Collection[Key] | None
+) -> Verdict:
+    refuses: Refuses | None = refuses_for(claimant) if refuses_for is not None else None
+    return lambda task: unfit(task, claimant, refuses, only)
+
+
+def _holds(task: Task, fence: Fence) -> bool:
+    return (
+        task.status == "in_progress" and task.claim is not None and task.claim.id == fence.claim_id
+    )
+
+
+def _required(task: Task, fence: Fence) -> Task:
+    if not _holds(task, fence):
+        raise ClaimLost(task.id, _found(task))
+    return task
+
+
+def _found(task: Task) -> str:
+    if task.status == "in_progress":
+        return f"held by {task.claim.by if task.claim else task.owner or 'nobody'}"
+    return f"the task is {task.status or 'not understood'}"

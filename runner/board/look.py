@@ -1,0 +1,135 @@
+"""Looking at the board without its lock: what is there, who lives, what is odd."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from runner.board import runs
+from runner.board.checks import board_problems
+from runner.board.folder import Folder
+from runner.board.problem import Problem
+from runner.board.reading import keys_of_name
+from runner.board.snapshot import Snapshot
+from runner.board.task import Key, Task
+from runner.core.clock import Clock
+from runner.core.layout import Layout
+
+_SMALL_BOARD = 200
+_SWEEP_SHARE = 10
+
+
+class Look:
+    """One process's picture of the board, brought up to date at each look."""
+
+    def __init__(self, layout: Layout, *, clock: Clock, own_run: str | None) -> None:
+        self.folder = Folder(layout.tasks)
+        self._layout = layout
+        self._clock = clock
+        self._own_run = own_run
+        self._place = ""
+        self._snapshot: tuple[int, Snapshot] | None = None
+        self._swept_at = float("-inf")
+        self._sweep_s = 0.0
+
+    def sweep(self) -> None:
+        """Bring the folder up to date."""
+        started = self._clock.monotonic()
+        self.folder.sweep()
+        self._swept_at = self._clock.monotonic()
+        self._sweep_s = self._swept_at - started
+
+    def freshen(self) -> bool:
+        """Sweep, unless the board is large and was swept just now; True if it did.
+
+        Between claims that follow at once, a sweep of thousands of files would cost more than the
+        claims. So it gets a tenth of the time at most; whatever is claimed is read again anyway.
+        """
+        age = self._clock.monotonic() - self._swept_at
+        if len(self.folder.entries) > _SMALL_BOARD and age < self._sweep_s * _SWEEP_SHARE:
+            return False
+        self.sweep()
+        return True
+
+    def snapshot(self, *, settle: bool = False) -> Snapshot:
+        """Look at everything. A file that fails to parse is a problem from the second look on.
+
+        `settle` takes the first look for definite, for a process that looks only once.
+        """
+        doubtful = self.folder.unsettled()
+        self.sweep()
+        self.folder.settle(self.folder.unsettled() if settle else doubtful)
+        kept = self._snapshot
+        if kept is None or kept[0] != self.folder.version or self.place != kept[1].place:
+            kept = (self.folder.version, self._build())
+        current = replace(kept[1], alive=self.alive(), now=self._clock.now())
+        self._snapshot = (kept[0], current)
+        return current
+
+    @property
+    def place(self) -> str:
+        """The place of this board; empty while nothing was ever claimed here."""
+        if not self._place and (self._layout.team / "id").exists():
+            self._place = self._layout.place()
+        return self._place
+
+    def own_place(self) -> str:
+        """The place, made if it is not there: for a claim."""
+        return self.place or self._layout.place()
+
+    def alive(self) -> frozenset[str]:
+        """The runs named in claims of this place that are alive."""
+        named = {claim.run for task in self.in_progress() if (claim := task.claim)}
+        living = {run for run in named if run is not None and self._is_alive(run)}
+        return frozenset(living)
+
+    def stale(self) -> list[Task]:
+        """Tasks claimed here by runs that are dead."""
+        alive = self.alive()
+        return [
+            task
+            for task in self.in_progress()
+            if (claim := task.claim)
+            and claim.run is not None
+            and claim.place == self.place
+            and claim.run not in alive
+        ]
+
+    def in_progress(self) -> list[Task]:
+        return [self.folder.tasks[key] for key in self.folder.in_progress]
+
+    def is_live(self, task: Task) -> bool:
+        """Whether a live run of this place holds the task."""
+        claim = task.claim
+        return (
+            task.status == "in_progress"
+            and claim is not None
+            and claim.run is not None
+            and claim.place == self.place
+            and self._is_alive(claim.run)
+        )
+
+    def _is_alive(self, run: str) -> bool:
+        return run == self._own_run or runs.is_alive(self._layout, run)
+
+    def _build(self) -> Snapshot:
+        folder = self.folder
+        unsettled = folder.unsettled()
+        found = [problem for name in sorted(folder.entries) for problem in self._said_of(name)]
+        silent: frozenset[Key] = frozenset(
+            key for name in unsettled for key in keys_of_name(name) if key is not None
+        )
+        others = {key: folder.others[key] for key in sorted(folder.others)}
+        found += board_problems(folder.tasks, others, place=self.place, silent=silent)
+        return Snapshot(
+            tasks=dict(folder.tasks),
+            others=tuple(task for further in others.values() for task in further),
+            problems=tuple(found),
+            unsettled=unsettled,
+            place=self.place,
+            now=self._clock.now(),
+            own_run=self._own_run,
+        )
+
+    def _said_of(self, name: str) -> tuple[Problem, ...]:
+        entry = self.folder.entries[name]
+        return entry.problems if entry.settled else ()

@@ -1,0 +1,103 @@
+"""The board while its lock is held: read a file now, decide, replace it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from runner.board.folder import Content, Entry, Folder, read_content, read_entry, signature_of
+from runner.board.reading import load_object
+from runner.board.saving import Changes, changed, encode_task
+from runner.board.task import Task
+from runner.core.files import Held, atomic_write, create_exclusive
+from runner.errors import SaveFailed, TaskUnreadable
+
+_TRIES = 5
+
+Decide = Callable[[Task], Changes]
+"""Looks at a task as it is on disk now and says what to change; refuses by raising."""
+
+
+class _ChangedMeanwhile(Exception):
+    """Another program wrote the file between our read and our replace."""
+
+
+class Session:
+    """One hold of the board lock. Everything read or written updates the `folder`."""
+
+    def __init__(self, folder: Folder, held: Held) -> None:
+        self._folder = folder
+        self._held = held
+
+    def read(self, file: str) -> Entry | None:
+        """The file as it is now; None if it is gone."""
+        try:
+            entry = read_entry(self._path(file), read_content(self._path(file)))
+        except OSError:
+            return self._folder.refresh(file)
+        if entry.task is None:
+            return self._folder.refresh(file)
+        self._folder.put(entry)
+        return entry
+
+    def rewrite(self, file: str, decide: Decide) -> Task:
+        """Change the task in `file`, on what is there now, and give the task as it then is.
+
+        No changes: no write. Raises: TaskUnreadable; SaveFailed; what `decide` raises.
+        """
+        for _ in range(_TRIES):
+            content, task = self._task(file)
+            changes = decide(task)
+            if not changes:
+                return task
+            raw = changed(load_object(file, content.data), changes)
+            data = encode_task(file, raw)
+            try:
+                atomic_write(self._path(file), data, guard=partial(self._guard, file, content))
+            except _ChangedMeanwhile:
+                continue
+            return self._written(file, data)
+        raise SaveFailed(self._path(file), "another program keeps changing it")
+
+    def create(self, file: str, data: bytes) -> Task | None:
+        """Put a new task file in place; None if the name is taken. Raises: SaveFailed."""
+        self._held.check()
+        if not create_exclusive(self._path(file), data):
+            return None
+        return self._written(file, data)
+
+    def _path(self, file: str) -> Path:
+        return self._folder.path / file
+
+    def _task(self, file: str) -> tuple[Content, Task]:
+        path = self._path(file)
+        try:
+            content = read_content(path)
+        except OSError as error:
+            self._folder.refresh(file)
+            raise TaskUnreadable(path, error.strerror or str(error)) from error
+        entry = read_entry(path, content)
+        if entry.task is None:
+            self._folder.refresh(file)
+            raise TaskUnreadable(path, entry.problems[0].message)
+        self._folder.put(entry)
+        return content, entry.task
+
+    def _guard(self, file: str, content: Content) -> None:
+        """Right before the replace: nobody else wrote, and the lock is still the lock."""
+        try:
+            now = signature_of(self._path(file).lstat())
+        except FileNotFoundError:
+            raise _ChangedMeanwhile from None
+        if now != content.signature:
+            raise _ChangedMeanwhile
+        self._held.check()
+
+    def _written(self, file: str, data: bytes) -> Task:
+        path = self._path(file)
+        entry = read_entry(path, Content(data, signature_of(path.lstat())))
+        self._folder.put(entry)
+        if entry.task is None:
+            raise AssertionError("unreachable: what is written was a task before")
+        return entry.task

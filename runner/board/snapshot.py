@@ -1,0 +1,132 @@
+"""The board at one look, and what it says about each task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from runner.board.graph import is_open, rings
+from runner.board.problem import Problem as Problem
+from runner.board.task import Claim, Key, Task
+
+State = Literal[
+    "ready",
+    "assigned",
+    "blocked",
+    "waiting",
+    "in_progress",
+    "stale",
+    "completed",
+    "failed",
+    "deleted",
+    "unclaimable",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What one look found.
+
+    `tasks` has the meant file of each id; `others` the further files of a doubled one, which are
+    never claimable. `unsettled` names files that could not be read once and earn one more look.
+    `alive` has the runs that are alive, of those named in claims, `own_run` included. `place` is
+    that of this board, empty while nothing was ever claimed here.
+    """
+
+    tasks: Mapping[Key, Task]
+    others: tuple[Task, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    unsettled: frozenset[str] = frozenset()
+    alive: frozenset[str] = frozenset()
+    place: str
+    now: datetime
+    own_run: str | None = None
+
+    def state(self, task: Task) -> State:
+        """Without a look at roles and refusals; `assigned` is ready, but for its owner only."""
+        if task.status == "in_progress":
+            return "stale" if self.is_stale(task) else "in_progress"
+        if task.status in ("completed", "failed", "deleted"):
+            return task.status
+        if task.status is None or task.unclaimable or self._is_other(task):
+            return "unclaimable"
+        if self.open_blockers(task):
+            return "blocked"
+        if task.retry_at is not None and task.retry_at > self.now:
+            return "waiting"
+        return "assigned" if task.owner else "ready"
+
+    def open_blockers(self, task: Task) -> tuple[Key, ...]:
+        """Blockers that are unknown, unreadable, failed or unfinished."""
+        return tuple(key for key in task.blocked_by if is_open(self.tasks.get(key)))
+
+    def is_stale(self, task: Task) -> bool:
+        """Claimed here by a run that is dead."""
+        claim = task.claim
+        return (
+            task.status == "in_progress"
+            and claim is not None
+            and claim.run is not None
+            and claim.place == self.place
+            and claim.run not in self.alive
+        )
+
+    def is_running(self, task: Task) -> bool:
+        """Claimed by a live run of this place."""
+        claim = task.claim
+        return (
+            task.status == "in_progress"
+            and claim is not None
+            and claim.run in self.alive
+            and claim.place == self.place
+        )
+
+    def reason(self, task: Task) -> str | None:
+        """A sentence on why the task is not ready; None for a ready or finished one."""
+        state = self.state(task)
+        if state == "unclaimable":
+            return task.unclaimable or f"{task.file} is a further file of id {task.id}"
+        if state == "blocked":
+            return self._blocked_reason(task)
+        if state == "waiting" and task.retry_at is not None:
+            return f"retried from {task.retry_at:%H:%M:%S} UTC on, after attempt {task.attempt}"
+        if state == "assigned":
+            return f"assigned to {task.owner}"
+        if state == "stale" and task.claim is not None:
+            return f"was held by {task.claim.by} of run {task.claim.run}, which is dead"
+        if state == "in_progress":
+            return held_reason(task, self.place)
+        return f"failed: {task.error}" if state == "failed" and task.error else None
+
+    def _blocked_reason(self, task: Task) -> str:
+        found = rings([task], self.tasks)
+        if found:
+            return f"waits for the cycle {' -> '.join((*found[0], found[0][0]))}"
+        said = [self._blocker(key) for key in self.open_blockers(task)]
+        shown = ", ".join(said[:5]) + (f" and {len(said) - 5} more" if len(said) > 5 else "")
+        return f"blocked by {shown}"
+
+    def _blocker(self, key: Key) -> str:
+        blocker = self.tasks.get(key)
+        if blocker is None:
+            return f"{key} (missing or unreadable)"
+        return f"{key} ({blocker.status or 'unclaimable'})"
+
+    def _is_other(self, task: Task) -> bool:
+        meant = self.tasks.get(task.key)
+        return meant is not None and meant.file != task.file
+
+
+def held_reason(task: Task, place: str) -> str:
+    """Who holds a task that is in progress, as far as it is known."""
+    claim: Claim | None = task.claim
+    if claim is None:
+        return f"in progress by {task.owner or 'nobody'}, outside any run"
+    if claim.run is None:
+        return f"claimed by hand by {claim.by}"
+    if claim.place != place:
+        host = claim.place.partition(":")[0]
+        return f"held elsewhere by {claim.by} on {host}; `runner tasks release {task.id}` frees it"
+    return f"held by {claim.by} of run {claim.run}"

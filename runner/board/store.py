@@ -1,0 +1,239 @@
+"""The board as one object: what a run does (see `holding`) and what people do by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from runner.board import changes as fields_of
+from runner.board.creating import CreatingStore, refuse_own_fields
+from runner.board.fields import status_of
+from runner.board.folder import unblocked_by
+from runner.board.reading import parse_task
+from runner.board.saving import REMOVED, Changes, changed, encode_task, moved, with_added
+from runner.board.session import Decide, Session
+from runner.board.snapshot import held_reason
+from runner.board.task import Key, Task, key_of
+from runner.errors import ClaimLost, TaskHeld, UsageError
+
+_FINISHED = ("completed", "deleted")
+
+
+class Store(CreatingStore):
+    """All verbs. Each call is one synchronous hop; see `Board` for the async face."""
+
+    def finish_by_hand(
+        self,
+        task_id: object,
+        *,
+        claim_id: str | None = None,
+        owner: str | None = None,
+        force: bool = False,
+        result: Any = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> Task:
+        """Complete a task that is held by hand: `claim_id` or `owner` shows by whom.
+
+        Raises: TaskNotFound, ClaimLost, TaskHeld, BoardBusy, SaveFailed.
+        """
+        now = self._clock.now()
+        return self._by_hand(
+            task_id,
+            lambda task: self._completing(task, now=now, result=result, usage=None),
+            lambda task: self._allow_holder(task, claim_id, owner, force),
+            event="task.completed",
+            facts=facts,
+        )
+
+    def fail_by_hand(
+        self,
+        task_id: object,
+        *,
+        claim_id: str | None = None,
+        owner: str | None = None,
+        force: bool = False,
+        error: str = "failed by hand",
+    ) -> Task:
+        """Fail a task that is held by hand. Raises: as `finish_by_hand`."""
+        now = self._clock.now()
+        return self._by_hand(
+            task_id,
+            lambda task: fields_of.failing(now=now, error=error),
+            lambda task: self._allow_holder(task, claim_id, owner, force),
+            event="task.failed",
+            facts={"error": error},
+        )
+
+    def release_by_hand(
+        self,
+        task_id: object,
+        *,
+        claim_id: str | None = None,
+        owner: str | None = None,
+        force: bool = False,
+        reason: str = "released by hand",
+    ) -> Task:
+        """Free a task. Claims of dead runs, other places and unknown holders need no proof.
+
+        Raises: as `finish_by_hand`.
+        """
+
+        def allow(task: Task) -> None:
+            by_hand = task.claim is not None and task.claim.run is None
+            proof_needed = by_hand or claim_id is not None or owner is not None
+            if task.status != "in_progress" or self._look.is_live(task) or proof_needed:
+                self._allow_holder(task, claim_id, owner, force)
+
+        return self._by_hand(
+            task_id, _freeing, allow, event="task.released", facts={"reason": reason}
+        )
+
+    def edit(self, task_id: object, changes: Mapping[str, Any], *, force: bool = False) -> Task:
+        """Change fields; None removes one. A changed status sets free or blocks dependants.
+
+        Raises: TaskNotFound, TaskHeld, UsageError, BoardBusy, SaveFailed.
+        """
+        refuse_own_fields(changes)
+
+        def decide(task: Task) -> Changes:
+            wanted = {key: REMOVED if value is None else value for key, value in changes.items()}
+            if "status" in changes:
+                wanted = self._status_changes(task, wanted["status"]) | wanted
+            _check_edit(task, wanted)
+            return wanted
+
+        return self._by_hand(
+            task_id,
+            decide,
+            lambda task: self._allow_not_live(task, force),
+            event="task.edited",
+            facts={"fields": sorted(changes)},
+        )
+
+    def delete(self, task_id: object, *, force: bool = False) -> Task:
+        """Set the status to deleted; the file stays. Raises: as `edit`."""
+        return self._by_hand(
+            task_id,
+            lambda task: {} if task.status == "deleted" else {"status": "deleted"},
+            lambda task: self._allow_not_live(task, force),
+            event="task.deleted",
+        )
+
+    def retry(self, task_id: object, *, force: bool = False) -> Task:
+        """A failed or waiting task is pending again, at once; `force` reopens a finished one.
+
+        Raises: as `edit`.
+        """
+
+        def allow(task: Task) -> None:
+            self._allow_not_live(task, force)
+            if task.status in _FINISHED and not force:
+                raise UsageError(f"task {task.id} is {task.status}; --force reopens it")
+            if task.status == "in_progress" and not force:
+                raise TaskHeld(task.id, held_reason(task, self._look.place))
+
+        return self._by_hand(task_id, self._reopening, allow, event="task.retried")
+
+    def _by_hand(
+        self,
+        task_id: object,
+        decide: Decide,
+        allow: Callable[[Task], None],
+        *,
+        event: str,
+        facts: Mapping[str, Any] | None = None,
+    ) -> Task:
+        """One change by a person: allowed or not is judged on the file as it is now."""
+        self._look.sweep()
+        file = self._find(task_id).file
+        seen: list[Task] = []
+
+        def change(session: Session) -> Task:
+            def checked(task: Task) -> Changes:
+                allow(task)
+                changes = decide(task)
+                seen.append(task)
+                return changes
+
+            task = session.rewrite(file, checked)
+            if task.raw != seen[0].raw:
+                self._tell(event, task, by=seen[0].owner, by_hand=True, **(facts or {}))
+                self._follow(session, seen[0], task)
+            return task
+
+        return self._hop(change)
+
+    def _follow(self, session: Session, before: Task, after: Task) -> None:
+        """What a change by hand means for the files around it."""
+        self._mirror(session, after, before=before.blocked_by)
+        if after.status == "completed":
+            self._unblock(session, after.key)
+        elif before.status == "completed":
+            self._rewrite_each(
+                session,
+                [task.file for task in self._set_free_by(after.key)],
+                lambda task: moved(task.raw, "unblockedBy", "blockedBy", lambda k: k == after.key),
+            )
+
+    def _status_changes(self, task: Task, word: object) -> dict[str, Any]:
+        status = status_of(word)
+        if status == task.status:
+            return {}
+        if status == "pending":
+            return self._reopening(task)
+        if status == "completed":
+            return self._completing(task, now=self._clock.now(), result=None, usage=None)
+        return {}
+
+    def _reopening(self, task: Task) -> dict[str, Any]:
+        changes = fields_of.reopening(task)
+        if task.status == "completed":
+            waiting = [one.id for one in self._set_free_by(task.key)]
+            changes |= with_added(task.raw, "blocks", waiting)
+        return changes
+
+    def _set_free_by(self, key: Key) -> list[Task]:
+        """Unfinished tasks that this one blocked until it was completed."""
+        entries = (self._folder.entries[file] for file in self._folder.dependants.get(key, ()))
+        found = [entry.task for entry in entries if entry.task is not None]
+        return [
+            task for task in found if task.status not in _FINISHED and key in unblocked_by(task)
+        ]
+
+    def _allow_not_live(self, task: Task, force: bool) -> None:
+        if not force and self._look.is_live(task):
+            raise TaskHeld(task.id, held_reason(task, self._look.place))
+
+    def _allow_holder(
+        self, task: Task, claim_id: str | None, owner: str | None, force: bool
+    ) -> None:
+        """Only the holder, or whoever uses force. Raises: TaskHeld, ClaimLost."""
+        if force:
+            return
+        self._allow_not_live(task, force)
+        if task.status != "in_progress":
+            raise ClaimLost(task.id, f"the task is {task.status or 'not understood'}")
+        if claim_id is not None:
+            if task.claim is None or task.claim.id != claim_id:
+                raise ClaimLost(task.id, held_reason(task, self._look.place))
+        elif owner is None or owner != task.owner:
+            raise TaskHeld(task.id, held_reason(task, self._look.place))
+
+
+def _freeing(task: Task) -> Changes:
+    """Nobody's again: also what is in progress without a claim that could tell who had it."""
+    changes = fields_of.returning(task)
+    return changes if task.claim is not None else changes | {"owner": ""}
+
+
+def _check_edit(task: Task, changes: Changes) -> None:
+    """Refuse an edit that makes the file worse than it was. Raises: UsageError."""
+    data = encode_task(task.file, changed(task.raw, changes))
+    edited, problems = parse_task(task.file, data)
+    _, known = parse_task(task.file, encode_task(task.file, task.raw))
+    old = {problem.message for problem in known}
+    wrong = [p.message for p in problems if p.severity == "error" and p.message not in old]
+    if wrong:
+        raise UsageError("; ".join(wrong))
+    if edited is None or edited.key != key_of(task.id):
+        raise UsageError("id: a task keeps its id; add a new task instead")
