@@ -8,7 +8,6 @@ from typing import assert_never
 import anyio
 
 from runner.board.task import Fence, Task
-from runner.core.files import LOCK_TIMEOUT_S
 from runner.core.log import get_logger
 from runner.errors import BoardBusy, BoardError, ClaimLost
 from runner.team.outcome import (
@@ -25,7 +24,6 @@ from runner.team.types import Assignment
 
 _SAVE_TRIES = 3
 _SAVE_PAUSE_S = 1.0
-_SHIELD_S = LOCK_TIMEOUT_S + 1.0
 
 
 class Attempt:
@@ -89,14 +87,14 @@ async def settle(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> N
     Not interrupted by a cancellation. Raises: BoardBusy, SaveFailed (then the claim still stands
     and is returned by a later look).
     """
-    with anyio.fail_after(_SAVE_TRIES * _SHIELD_S, shield=True):
+    with state.shielded():
         for left in reversed(range(_SAVE_TRIES)):
             try:
                 await _write(state, seat, task, outcome)
             except ClaimLost as error:
                 _tell_lost(state, seat, task, error.found)
             except BoardBusy:
-                if not left or state.giving_up:
+                if not left or state.hurried:
                     raise
                 await state.clock.sleep(_SAVE_PAUSE_S)
                 continue
@@ -134,7 +132,7 @@ async def give_back(state: RunState, seat: Seat, reason: str) -> None:
     """Return whatever this teammate still holds: it has ended, however it went."""
     mate = seat.teammate
     held, mate.task, mate.next_task = (mate.task, mate.next_task), None, None
-    with anyio.CancelScope(shield=True):  # each hop is bounded by the lock's own timeout
+    with state.shielded():
         for task in held:
             if task is None:
                 continue

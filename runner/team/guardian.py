@@ -17,7 +17,7 @@ import threading
 from pathlib import Path
 
 _MAIN = Path(__file__).with_name("guardian_main.py")
-_LAST_WORD_S = 2.0
+_LAST_WORD_S = 1.0
 
 
 class ProcessGroups:

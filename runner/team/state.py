@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -27,6 +29,7 @@ from runner.team.types import Teammate, Work
 
 Ending = Literal["requested", "idle_timeout", "drained", "stopped", "given_up"]
 
+_LAST_WRITE_S = 1.0
 _QUIET_EVENTS = frozenset({"turn.ended", "tool.ended", "task.claimed"})
 
 
@@ -92,8 +95,9 @@ class RunState:
         self.seats: tuple[Seat, ...] = ()
         self.over: Literal["drained", "stopped"] | None = None
         self.no_more_claims: str | None = None
-        self.giving_up = False
+        self.hurried = False
         self.usages: list[Usage] = []
+        self._writes: set[anyio.CancelScope] = set()
         self._claiming = anyio.Lock()
         self._handed_back: dict[Key, tuple[Any, str]] = {}
         self._admission = refuses_for
@@ -136,13 +140,35 @@ class RunState:
             get_logger(__name__).error("claiming_stopped", reason=reason)
         self.pulse.beat()
 
-    def note(self, seat: Seat, status: Status, task: int | str | None = None) -> None:
+    def note(self, seat: Seat, status: Status, task: Task | None = None) -> None:
         """A teammate's status changed: roster, live view."""
         progress = seat.teammate.progress
-        if (status, task) != (progress.status, progress.task):
-            progress.since = self.clock.monotonic()
-        progress.status, progress.task, progress.turn, progress.tool = status, task, None, None
-        self.roster.update(seat.member, status, task)
+        progress.status, progress.task = status, task.key if task is not None else None
+        progress.turn, progress.tool = None, None
+        progress.since = self.clock.monotonic()
+        self.roster.update(seat.member, status, task.id if task is not None else None)
+
+    @contextlib.contextmanager
+    def shielded(self) -> Iterator[None]:
+        """Inside, a write to the board is not cut off by a cancellation.
+
+        Each hop has the lock's own timeout. Once hurried, the body is given up after a second:
+        what it would have returned is stale as soon as this process is gone.
+        """
+        with anyio.CancelScope(shield=True) as scope:
+            self._writes.add(scope)
+            if self.hurried:
+                scope.deadline = anyio.current_time() + _LAST_WRITE_S
+            try:
+                yield
+            finally:
+                self._writes.discard(scope)
+
+    def hurry(self) -> None:
+        """From now on a write has one second."""
+        self.hurried = True
+        for scope in self._writes:
+            scope.deadline = anyio.current_time() + _LAST_WRITE_S
 
     def set_aside(self, task: Task, reason: str) -> None:
         """A task handed back without fault is not taken again until its file changes."""

@@ -28,8 +28,6 @@ from runner.team.state import RunState
 from runner.team.supervisor import Supervisor, new_seat
 from runner.team.types import Teammate, Work
 
-_LAST_LOCK_WAIT_S = 1.0
-
 
 class Team:
     """A run that has not begun; `await run()` once.
@@ -64,7 +62,6 @@ class Team:
             journal=self.journal,
             run=self.run_id,
             stopping=lambda: self.stopping,
-            cancelled=self._gives_up,
         )
         self.notes: list[str] = []
         self._work = work
@@ -192,7 +189,7 @@ class Team:
             services.cancel_scope.cancel()
 
     async def _watch_stop(self, state: RunState, supervisor: Supervisor) -> None:
-        """Grace, then cancel; after a second stop a lock is not waited for much longer."""
+        """Grace, then cancel; a second stop cancels at once and hurries the last writes."""
         await self._stop_asked.wait()
         async with anyio.create_task_group() as group:
             group.start_soon(self._until, self.settings.limits.grace_s, group.cancel_scope)
@@ -200,8 +197,7 @@ class Team:
             group.cancel_scope.cancel()
         supervisor.cut_all("the run was stopped")
         await self._stop_now.wait()
-        await self.clock.sleep(_LAST_LOCK_WAIT_S)
-        state.giving_up = True
+        state.hurry()
 
     async def _until(self, seconds: float, scope: anyio.CancelScope) -> None:
         await self.clock.sleep(seconds)
@@ -254,9 +250,6 @@ class Team:
         key = key_of(line.get("task"))
         if line["event"] == "agent.resolved" and key is not None and line.get("agent"):
             self._agents[key] = str(line["agent"])
-
-    def _gives_up(self) -> bool:
-        return self._state is not None and self._state.giving_up
 
 
 def _keys(only: Iterable[int | str] | None) -> frozenset[Key] | None:

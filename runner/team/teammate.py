@@ -91,7 +91,7 @@ class Cycle:
         state, seat = self._state, self._seat
         self._resting = False
         task = assignment if isinstance(assignment, Task) else None
-        state.note(seat, "working", task.id if task is not None else None)
+        state.note(seat, "working", task)
         state.journal.emit(
             "teammate.working",
             teammate=seat.member.name,
