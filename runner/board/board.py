@@ -40,8 +40,9 @@ def _never() -> bool:
 class Board:
     """One board. Calls run one after the other; a cancelled one never leaves a half-done claim.
 
-    A cancel ends a wait for the lock. Once the lock is held the hop is finished and its result
-    returned, so that a claim always has somebody who knows of it.
+    A cancelled scope, `cancelled` and (for claims) `stopping` end a wait for the lock. Once it is
+    held the hop is finished and its result returned, so that a claim always has an owner who
+    knows of it.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Board:
         journal: Journal | None = None,
         run: str | None = None,
         stopping: Callable[[], bool] = _never,
+        cancelled: Callable[[], bool] = _never,
         lock_timeout_s: float = LOCK_TIMEOUT_S,
     ) -> None:
         self.layout = (
@@ -67,7 +69,7 @@ class Board:
             journal=journal,
             run=run,
             stopping=stopping,
-            cancelled=_scope_cancelled,
+            cancelled=lambda: _scope_cancelled() or cancelled(),
             lock_timeout_s=lock_timeout_s,
         )
         self._limiter: anyio.CapacityLimiter | None = None

@@ -174,14 +174,12 @@ def claim(value: object) -> Claim | None:
     """A claim as we write it; anything else is not ours."""
     if not isinstance(value, dict):
         return None
-    run: object = value.get("run")
-    was: object = value.get("was")
-    texts = [text for field in ("id", "by", "at", "place") if (text := value.get(field))]
-    if len(texts) < 4 or not all(isinstance(text, str) for text in texts):
+    claim_id, by, at, place = (_text(value, field) for field in ("id", "by", "at", "place"))
+    run = _text(value, "run")
+    if not (claim_id and by and at and place) or run != value.get("run"):
         return None
-    if run is not None and not (isinstance(run, str) and is_safe(run)):
+    if run is not None and not is_safe(run):
         return None
-    claim_id, by, at, place = texts
     return Claim(
         id=claim_id,
         run=run,
@@ -189,8 +187,13 @@ def claim(value: object) -> Claim | None:
         at=at,
         source="manual" if run is None else "run",
         place=place,
-        was=str(was).strip() or None if was else None,
+        was=(_text(value, "was") or "").strip() or None,
     )
+
+
+def _text(value: Mapping[str, Any], field: str) -> str | None:
+    found = value.get(field)
+    return found if isinstance(found, str) else None
 
 
 def _number(value: object) -> object:

@@ -36,8 +36,8 @@ class HoldingStore(BoardFiles):
     ) -> Task | None:
         """The next task for this claimant, claimed; None if there is none.
 
-        Stale claims go back first. Every condition is checked again under the lock, on the files
-        as they then are. Raises: BoardBusy, SaveFailed.
+        A store without a run claims by hand. Stale claims go back first. Every condition is
+        checked again under the lock, on the files as they then are. Raises: BoardBusy, SaveFailed.
         """
         swept = self._look.freshen()
         self.return_stale()
@@ -229,6 +229,7 @@ class HoldingStore(BoardFiles):
         return verdict(task)
 
     def _claim_first(self, session: Session, claimant: Claimant, verdict: Verdict) -> Task | None:
+        source: Source = "manual" if self.run is None else "run"
         source: Source = "manual" if self.run is None else "run"
         for task in self._candidates(claimant, verdict):
             with contextlib.suppress(NotClaimable, TaskUnreadable):
