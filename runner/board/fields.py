@@ -164,10 +164,12 @@ def command(value: object) -> str | tuple[str, ...]:
 
 def commands(value: object) -> tuple[str, ...]:
     """Shell commands, each a text of its own; blank ones do not count."""
-    items = value if isinstance(value, list) else [value]
-    if not all(isinstance(item, str) for item in items):
-        raise NotUnderstood("a command as text, or a list of commands")
-    return tuple(item for item in items if item.strip())
+    found = []
+    for item in value if isinstance(value, list) else [value]:
+        if not isinstance(item, str):
+            raise NotUnderstood("a command as text, or a list of commands")
+        found.append(item)
+    return tuple(item for item in found if item.strip())
 
 
 def claim(value: object) -> Claim | None:

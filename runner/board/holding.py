@@ -1,4 +1,4 @@
-"""Claims and what becomes of them: the verbs that a run needs, each one lock hold long."""
+"""Claims and how they end: the verbs of an attempt, each one lock hold long."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Literal
 
 from runner.board import changes as fields_of
-from runner.board.base import BoardFiles
 from runner.board.changes import DEFAULT_MAX_ATTEMPTS, Holding
 from runner.board.graph import is_open
 from runner.board.outlook import Refuses, RefusesFor, unfit
+from runner.board.returning import ReturningStore, is_held, required
 from runner.board.saving import Changes, without
 from runner.board.session import Decide, Session
 from runner.board.snapshot import held_reason
@@ -24,8 +24,8 @@ Verdict = Callable[[Task], str | None]
 """Says why a task cannot be claimed whatever its blockers, or None."""
 
 
-class HoldingStore(BoardFiles):
-    """Claim, hold, complete, fail, release, and the return of what nobody holds any more."""
+class HoldingStore(ReturningStore):
+    """Claim, hold, complete, fail, release."""
 
     def claim_next(
         self,
@@ -98,7 +98,7 @@ class HoldingStore(BoardFiles):
                 return entry is not None and not entry.settled
         if entry.task is None:
             return False
-        return _holds(entry.task, fence) or self._restore(fence, entry.task)
+        return is_held(entry.task, fence) or self._restore(fence, entry.task)
 
     def complete(
         self,
@@ -170,44 +170,6 @@ class HoldingStore(BoardFiles):
         event = "task.retried" if fault else "task.released"
         return self._end(fence, decide, event=event, facts={"reason": reason})
 
-    def release_unheld(self, live_fences: Collection[str]) -> list[Task]:
-        """Claims of the own run whose id is not among the live ones go back, without fault."""
-        self._look.sweep()
-        unheld = [
-            task
-            for task in self._look.in_progress()
-            if self.run is not None
-            and (claim := task.claim)
-            and claim.run == self.run
-            and claim.id not in live_fences
-        ]
-        return self._give_back(unheld, "no attempt of this run works on it")
-
-    def take_over(self) -> list[Task]:
-        """Claims by runs of other places go back, without fault."""
-        self._look.sweep()
-        place = self._look.own_place()
-        elsewhere = [
-            task
-            for task in self._look.in_progress()
-            if (claim := task.claim) and claim.run is not None and claim.place != place
-        ]
-        return self._give_back(elsewhere, "taken over from another place")
-
-    def return_stale(self) -> list[Task]:
-        """Tasks of dead runs are pending again at once, or failed after their last attempt."""
-        returned: list[Task] = []
-
-        def give_back(session: Session) -> None:
-            for task in stale:
-                with contextlib.suppress(ClaimLost, TaskUnreadable):
-                    returned.append(self._return_stale(session, task))
-
-        stale = self._look.stale()
-        if stale:
-            self._hop(give_back)
-        return returned
-
     def _candidates(self, claimant: Claimant, verdict: Verdict) -> Iterator[Task]:
         """What could be claimed as far as it is known, in claiming order."""
         for task in self._folder.waiting_for(claimant.name):
@@ -229,7 +191,6 @@ class HoldingStore(BoardFiles):
         return verdict(task)
 
     def _claim_first(self, session: Session, claimant: Claimant, verdict: Verdict) -> Task | None:
-        source: Source = "manual" if self.run is None else "run"
         source: Source = "manual" if self.run is None else "run"
         for task in self._candidates(claimant, verdict):
             with contextlib.suppress(NotClaimable, TaskUnreadable):
@@ -308,10 +269,10 @@ class HoldingStore(BoardFiles):
     def _rewrite_held(self, session: Session, file: str, fence: Fence, decide: Decide) -> Task:
         try:
             try:
-                return session.rewrite(file, lambda task: decide(_required(task, fence)))
+                return session.rewrite(file, lambda task: decide(required(task, fence)))
             except ClaimLost:
                 self._put_back(session, file, fence)
-                return session.rewrite(file, lambda task: decide(_required(task, fence)))
+                return session.rewrite(file, lambda task: decide(required(task, fence)))
         except TaskUnreadable as error:
             raise ClaimLost(fence.key, f"its file cannot be read: {error.reason}") from error
 
@@ -336,99 +297,9 @@ class HoldingStore(BoardFiles):
         mirrored = {waiting.key for waiting in self._waiting_on(task.key)}
         return fields_of.completing(raw=task.raw, **facts) | without(task.raw, "blocks", mirrored)
 
-    def _return_stale(self, session: Session, task: Task) -> Task:
-        claim, now = task.claim, self._clock.now()
-        if claim is None:
-            raise AssertionError("unreachable: a stale task has a claim")
-        changed = session.rewrite(
-            task.file,
-            lambda found: fields_of.faulting(
-                _required(found, task.fence),
-                f"run {claim.run} died while {claim.by} worked on it",
-                now=now,
-                since=fields_of.claimed_at(claim, now),
-                max_attempts=DEFAULT_MAX_ATTEMPTS,
-                chance=self._chance(),
-            ),
-        )
-        self._tell("task.stale", changed, by=claim.by, dead_run=claim.run)
-        if changed.status == "failed":
-            self._tell("task.failed", changed, by=claim.by, error=changed.error)
-        return changed
-
-    def _give_back(self, tasks: list[Task], reason: str) -> list[Task]:
-        returned: list[Task] = []
-
-        def give_back(session: Session) -> None:
-            for task in tasks:
-                with contextlib.suppress(ClaimLost, TaskUnreadable):
-                    returned.append(self._return(session, task, reason))
-
-        if tasks:
-            self._hop(give_back)
-        return returned
-
-    def _return(self, session: Session, task: Task, reason: str) -> Task:
-        fence = task.fence
-        changed = session.rewrite(
-            task.file, lambda found: fields_of.returning(_required(found, fence))
-        )
-        self._holdings.pop(fence.claim_id, None)
-        self._tell("task.released", changed, by=task.owner, reason=reason)
-        return changed
-
-    def _restore_dropped(self) -> None:
-        """Own claims that an outside change took back without meaning it are put back."""
-        for claim_id, holding in list(self._holdings.items()):
-            task = self._folder.tasks.get(holding.before.key)
-            if task is not None and task.status == "pending":
-                self._restore(Fence(key=task.key, claim_id=claim_id), task)
-
-    def _restore(self, fence: Fence, task: Task) -> bool:
-        holding = self._holdings.get(fence.claim_id)
-        if holding is None or not fields_of.went_back(holding, task):
-            return False
-        try:
-            self._hop(lambda session: self._put_back(session, task.file, fence))
-        except (ClaimLost, TaskUnreadable):
-            return False
-        return True
-
-    def _put_back(self, session: Session, file: str, fence: Fence) -> None:
-        """Write our own fields again, if they are all that went back. Raises: ClaimLost."""
-
-        def decide(task: Task) -> Changes:
-            holding = self._holdings.get(fence.claim_id)
-            if _holds(task, fence):
-                return {}
-            if holding is None or not fields_of.went_back(holding, task):
-                raise ClaimLost(task.id, _found(task))
-            return holding.changes
-
-        task = session.rewrite(file, decide)
-        self._tell("task.claimed", task, by=task.owner, claim=fence.claim_id, restored=True)
-
 
 def _verdict(
     claimant: Claimant, refuses_for: RefusesFor | None, only: Collection[Key] | None
 ) -> Verdict:
     refuses: Refuses | None = refuses_for(claimant) if refuses_for is not None else None
     return lambda task: unfit(task, claimant, refuses, only)
-
-
-def _holds(task: Task, fence: Fence) -> bool:
-    return (
-        task.status == "in_progress" and task.claim is not None and task.claim.id == fence.claim_id
-    )
-
-
-def _required(task: Task, fence: Fence) -> Task:
-    if not _holds(task, fence):
-        raise ClaimLost(task.id, _found(task))
-    return task
-
-
-def _found(task: Task) -> str:
-    if task.status == "in_progress":
-        return f"held by {task.claim.by if task.claim else task.owner or 'nobody'}"
-    return f"the task is {task.status or 'not understood'}"

@@ -1,0 +1,146 @@
+"""Claims that nobody holds any more go back; claims that somebody took back by accident stay."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection
+
+from runner.board import changes as fields_of
+from runner.board.base import BoardFiles
+from runner.board.changes import DEFAULT_MAX_ATTEMPTS
+from runner.board.saving import Changes
+from runner.board.session import Session
+from runner.board.task import Fence, Task
+from runner.errors import ClaimLost, TaskUnreadable
+
+
+class ReturningStore(BoardFiles):
+    """Returns what dead runs, other places or ended attempts left in progress."""
+
+    def release_unheld(self, live_fences: Collection[str]) -> list[Task]:
+        """Claims of the own run whose id is not among the live ones go back, without fault."""
+        self._look.sweep()
+        unheld = [
+            task
+            for task in self._look.in_progress()
+            if self.run is not None
+            and (claim := task.claim)
+            and claim.run == self.run
+            and claim.id not in live_fences
+        ]
+        return self._give_back(unheld, "no attempt of this run works on it")
+
+    def take_over(self) -> list[Task]:
+        """Claims by runs of other places go back, without fault."""
+        self._look.sweep()
+        place = self._look.own_place()
+        elsewhere = [
+            task
+            for task in self._look.in_progress()
+            if (claim := task.claim) and claim.run is not None and claim.place != place
+        ]
+        return self._give_back(elsewhere, "taken over from another place")
+
+    def return_stale(self) -> list[Task]:
+        """Tasks of dead runs are pending again at once, or failed after their last attempt."""
+        returned: list[Task] = []
+
+        def give_back(session: Session) -> None:
+            for task in stale:
+                with contextlib.suppress(ClaimLost, TaskUnreadable):
+                    returned.append(self._return_stale(session, task))
+
+        stale = self._look.stale()
+        if stale:
+            self._hop(give_back)
+        return returned
+
+    def _return_stale(self, session: Session, task: Task) -> Task:
+        claim, now = task.claim, self._clock.now()
+        if claim is None:
+            raise AssertionError("unreachable: a stale task has a claim")
+        changed = session.rewrite(
+            task.file,
+            lambda found: fields_of.faulting(
+                required(found, task.fence),
+                f"run {claim.run} died while {claim.by} worked on it",
+                now=now,
+                since=fields_of.claimed_at(claim, now),
+                max_attempts=DEFAULT_MAX_ATTEMPTS,
+                chance=self._chance(),
+            ),
+        )
+        self._tell("task.stale", changed, by=claim.by, dead_run=claim.run)
+        if changed.status == "failed":
+            self._tell("task.failed", changed, by=claim.by, error=changed.error)
+        return changed
+
+    def _give_back(self, tasks: list[Task], reason: str) -> list[Task]:
+        returned: list[Task] = []
+
+        def give_back(session: Session) -> None:
+            for task in tasks:
+                with contextlib.suppress(ClaimLost, TaskUnreadable):
+                    returned.append(self._return(session, task, reason))
+
+        if tasks:
+            self._hop(give_back)
+        return returned
+
+    def _return(self, session: Session, task: Task, reason: str) -> Task:
+        fence = task.fence
+        changed = session.rewrite(
+            task.file, lambda found: fields_of.returning(required(found, fence))
+        )
+        self._holdings.pop(fence.claim_id, None)
+        self._tell("task.released", changed, by=task.owner, reason=reason)
+        return changed
+
+    def _restore_dropped(self) -> None:
+        """Own claims that an outside change took back without meaning it are put back."""
+        for claim_id, holding in list(self._holdings.items()):
+            task = self._folder.tasks.get(holding.before.key)
+            if task is not None and task.status == "pending":
+                self._restore(Fence(key=task.key, claim_id=claim_id), task)
+
+    def _restore(self, fence: Fence, task: Task) -> bool:
+        holding = self._holdings.get(fence.claim_id)
+        if holding is None or not fields_of.went_back(holding, task):
+            return False
+        try:
+            self._hop(lambda session: self._put_back(session, task.file, fence))
+        except (ClaimLost, TaskUnreadable):
+            return False
+        return True
+
+    def _put_back(self, session: Session, file: str, fence: Fence) -> None:
+        """Write our own fields again, if they are all that went back. Raises: ClaimLost."""
+
+        def decide(task: Task) -> Changes:
+            holding = self._holdings.get(fence.claim_id)
+            if is_held(task, fence):
+                return {}
+            if holding is None or not fields_of.went_back(holding, task):
+                raise ClaimLost(task.id, found_instead(task))
+            return holding.changes
+
+        task = session.rewrite(file, decide)
+        self._tell("task.claimed", task, by=task.owner, claim=fence.claim_id, restored=True)
+
+
+def is_held(task: Task, fence: Fence) -> bool:
+    return (
+        task.status == "in_progress" and task.claim is not None and task.claim.id == fence.claim_id
+    )
+
+
+def required(task: Task, fence: Fence) -> Task:
+    if not is_held(task, fence):
+        raise ClaimLost(task.id, found_instead(task))
+    return task
+
+
+def found_instead(task: Task) -> str:
+    if task.status == "in_progress":
+        return f"held by {task.claim.by if task.claim else task.owner or 'nobody'}"
+    return f"the task is {task.status or 'not understood'}"
