@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,7 @@ def run_board(layout: Layout, settings: Settings, order: Order) -> int:
     if order.as_json:
         output.print_json(data)
     else:
-        print_summary(data, subjects)
+        print_summary(data, subjects, report.notes)
     code: int = data["exit"]
     return code
 
@@ -123,8 +123,8 @@ async def _stop_on_signals(
             team.stop(number)
 
 
-def print_summary(report: Mapping[str, Any], subjects: Subjects) -> None:
-    """The final table, every task left over with its whole reason, and the verdict."""
+def print_summary(report: Mapping[str, Any], subjects: Subjects, notes: Sequence[str] = ()) -> None:
+    """The final table, every task left over with its whole reason, notes, and the verdict."""
     tasks = [task for task in report["tasks"] if task.get("status") != "deleted"]
     if output.is_terminal():
         output.console().print(view.final_table(tasks, subjects))
@@ -134,6 +134,8 @@ def print_summary(report: Mapping[str, Any], subjects: Subjects) -> None:
         output.print_table(columns, rows)
     for line in view.leftovers(tasks, subjects):
         output.say(line)
+    for note in notes:
+        output.say(output.one_line(note))
     output.say(view.verdict(report))
 
 

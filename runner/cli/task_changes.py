@@ -12,6 +12,7 @@ import typer
 
 from runner.board.task import Claimant, Task
 from runner.cli import boards, here, output
+from runner.core.ids import safe_name
 from runner.core.layout import Layout
 from runner.errors import NotClaimable, RunnerError, UsageError
 
@@ -72,7 +73,7 @@ def add(
         "id": _id(task_id) if task_id is not None else None,
         "subject": subject,
         "description": description,
-        "owner": owner,
+        "owner": safe_name("owner", owner) if owner is not None else None,
         "blockedBy": _ids(blocked_by),
         "agent": agent,
         "required_role": role,
@@ -116,7 +117,7 @@ def claim(
 ) -> int:
     """Claim a task by hand; its claim id is printed. Exit 1 when there is none to have."""
     store = boards.open_store(context)
-    claimant = Claimant(name=owner, role=role)
+    claimant = Claimant(name=safe_name("owner", owner), role=role)
     reason = "no task can be claimed now"
     task = None
     if task_id is None:
@@ -184,15 +185,13 @@ def fail(
     error: Annotated[str, typer.Option("--error", metavar="TEXT", help="Why it failed.")],
     claim_id: Claim = None,
     owner: Owner = None,
-    result: Result = None,
     force: Force = False,
     as_json: here.AsJson = False,
 ) -> None:
     """Mark a task as failed, with the reason."""
     _need_holder(claim_id, owner, force=force)
-    value = _json("--result", result) if result is not None else None
     task = boards.open_store(context).fail_by_hand(
-        task_id, error=error, claim_id=claim_id, owner=owner, force=force, result=value
+        task_id, error=error, claim_id=claim_id, owner=owner, force=force
     )
     _told(task, f"task {task.id} is failed", as_json=as_json)
 
@@ -290,6 +289,8 @@ def _assignment(text: str, there: set[str]) -> tuple[str, Any]:
             f"--set {name}: no such field{hint} Known: {', '.join(FIELDS)}. "
             "Data of your own goes into metadata"
         )
+    if name == "owner" and value not in {"", "null"}:
+        safe_name("owner", value)
     if name in _TEXTS:
         return name, None if value == "null" else value
     try:

@@ -20,7 +20,8 @@ from runner.team.types import Teammate
 
 _LINES_EVERY_S = 0.1
 _PICTURE_EVERY_S = 0.25
-_SCAN_EVERY_S = 1.0
+_SCAN_AT_MOST_EVERY_S = 0.5
+_SCAN_AT_LEAST_EVERY_S = 2.0  # other runs and people change the board too
 _RECENT = 5
 _QUIET = frozenset(
     """
@@ -102,13 +103,16 @@ class Picturing(Watcher):
 
     async def keep(self) -> None:
         live = Live(console=self._console, auto_refresh=False, transient=True)
-        snapshot, seen = await self.look(), self._started
+        snapshot, seen, changed = await self.look(), self._started, False
         with live:
             while True:
-                self._recent.extend(await self.new_lines())
+                lines = await self.new_lines()
+                self._recent.extend(lines)
+                changed = changed or bool(lines)
                 now = self.clock.monotonic()
-                if now - seen >= _SCAN_EVERY_S:
-                    snapshot, seen = await self.look(), now
+                pause = _SCAN_AT_MOST_EVERY_S if changed else _SCAN_AT_LEAST_EVERY_S
+                if now - seen >= pause:
+                    snapshot, seen, changed = await self.look(), now, False
                 picture = self.picture(snapshot, now)
                 live.update(view.live(picture, self._console.width), refresh=True)
                 await self.clock.sleep(_PICTURE_EVERY_S)

@@ -21,7 +21,7 @@ def board(tmp_path: Path) -> Path:
     runs = tmp_path / ".team" / "runs"
     runs.mkdir(parents=True)
     (runs / "r-1.jsonl").write_text(
-        line("2026-01-01T10:00:00.000Z", "task.claimed", teammate="ann", task=3, subject="Go")
+        line("2026-01-01T10:00:00.000Z", "task.claimed", teammate="ann", task=3, source="run")
         + "torn {\n"
         + line("2026-01-01T10:00:02.000Z", "task.completed", teammate="ann", task=3)
     )
@@ -43,7 +43,14 @@ def test_events_are_one_line_each(board: Path, capsys: pytest.CaptureFixture[str
     assert main(["-C", str(board), "events"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
-    assert lines[0].split()[1:] == ["ann", "claimed", "3", "Go"]
+    assert lines[0].split()[1:] == ["ann", "claimed", "3", "source=run"]
+
+
+def test_an_event_of_a_task_tells_its_subject_where_it_says_no_more() -> None:
+    claimed = {"event": "task.claimed", "teammate": "ann", "task": 3, "claim": "c"}
+    failed = {"event": "task.failed", "teammate": "ann", "task": 3, "error": "exit 1"}
+    assert event_line(claimed, {3: "Write the parser"}).endswith("3    Write the parser")
+    assert event_line(failed, {3: "Write the parser"}).endswith("3    exit 1")
 
 
 def test_a_tail_gives_each_whole_line_once_and_waits_for_the_end_of_a_torn_one(

@@ -166,7 +166,7 @@ def test_a_null_value_or_an_empty_file_sets_nothing(tmp_path: Path) -> None:
         ("members: [{name: a, rol: b}]\n", "members[0].rol", "one of name, role, agent"),
         ("members: [{name: a, role: 3}]\n", "members[0].role", "a text"),
         ("members: [{name: a}, {name: a}]\n", "members[1].name", "no other member"),
-        ("members: [{name: lead}]\n", "members[0].name", "lead is the person"),
+        ("members: [{name: lead}]\n", "members[0].name", "lead is reserved"),
         ("isolation: worktree\n", "isolation", "not part of this version"),
         ("isolation: docker\n", "isolation", "none"),
         ("team: a\nteam: b\n", "line 1", "valid YAML"),
@@ -182,9 +182,9 @@ def test_a_wrong_value_is_named_with_file_key_and_what_was_expected(
     assert str(tmp_path / "team.yaml") in str(error)
 
 
-def test_a_member_may_be_named_lead_when_an_agent_plays_it(tmp_path: Path) -> None:
-    settings = load(tmp_path, "members: [{name: lead, role:, agent: plan}]\n")
-    assert settings.members == (MemberSpec(name="lead", role="worker", agent="plan"),)
+def test_null_fields_of_a_member_are_not_set(tmp_path: Path) -> None:
+    settings = load(tmp_path, "members: [{name: ann, role:, agent: plan}]\n")
+    assert settings.members == (MemberSpec(name="ann", role="worker", agent="plan"),)
 
 
 def test_a_file_that_is_no_mapping_or_no_text_is_refused(tmp_path: Path) -> None:

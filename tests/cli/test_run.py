@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.cli.main import main
+from tests.cli.conftest import Cli
+
+WAYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "--model", "team.yaml")
+DONE = {"run": "true"}
+FAILS = {"run": "echo no luck; exit 7"}
+STUCK = {"run": "true", "blockedBy": [99]}
+THINKS = {"description": "Think."}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "code"),
+    [
+        ([DONE, DONE], 0),
+        ([DONE, FAILS], 1),
+        ([DONE, STUCK], 3),
+        ([FAILS, STUCK], 1),
+        ([DONE, THINKS], 2),
+        ([], 0),
+    ],
+    ids=["all done", "one fails", "one left", "failed and left", "no model", "empty board"],
+)
+def test_exit_codes_are_the_same_in_text_and_in_json(
+    cli: Cli, tasks: list[dict[str, Any]], code: int
+) -> None:
+    cli.board(*tasks)
+    machine = cli("run", "--drain", "--json")
+    assert (machine.code, machine.json["exit"]) == (code, code)
+    human = cli("run", "--drain")
+    assert human.code == code
+    assert f"(exit {code})" in human.out or code == 2
+
+
+def test_a_folder_without_a_board_is_exit_2_in_both_modes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(tmp_path), "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["exit"] == 2
+    assert main(["run", str(tmp_path / "nowhere")]) == 2
+    assert "no such folder" in capsys.readouterr().err
+
+
+def test_no_model_says_the_ways_to_set_one_and_claims_nothing(cli: Cli) -> None:
+    cli.board(DONE, THINKS)
+    before = cli.path(1).read_bytes()
+    answer = cli("run", "--drain", "--json")
+    assert answer.code == 2
+    assert all(way in answer.json["error"] for way in WAYS)
+    assert cli.path(1).read_bytes() == before
+
+
+def test_bad_settings_are_exit_2_with_file_key_and_what_was_expected(cli: Cli) -> None:
+    cli.layout.team_yaml.write_text("limits: {max_turn: 3}\n")
+    answer = cli("run", "--json")
+    assert answer.code == 2
+    assert "team.yaml: limits.max_turn: found 'an unknown key'" in answer.json["error"]
+    assert cli("run", "--members", "0").code == 2
+
+
+def test_plain_lines_tell_board_workspace_events_and_a_verdict(cli: Cli) -> None:
+    cli.board({"subject": "Write the parser", **DONE}, {"subject": "Break it", **FAILS})
+    lines = cli("run", "--drain", "--members", "1").out.splitlines()
+    assert lines[0] == f"board {cli.layout.tasks}"
+    assert lines[1] == f"works in {cli.layout.workspace}"
+    claimed = [line.split() for line in lines if " claimed " in line]
+    assert claimed[0][1:] == ["alice", "claimed", "1", "Write", "the", "parser"]
+    assert any(line.startswith("2 Break it (failed): ") and "7" in line for line in lines)
+    assert lines[-1] == "something failed: 1 of 2 tasks completed (exit 1)"
+
+
+def test_every_task_left_undone_is_named_with_its_reason(cli: Cli) -> None:
+    cli.board(
+        {"run": "true", "blockedBy": [2]},
+        {"run": "true", "blockedBy": [1]},
+        STUCK,
+        {"run": "true", "required_role": "pilot"},
+    )
+    out = cli("run", "--drain").out.splitlines()
+    assert any(line.startswith("1 Task 1 (blocked): ") and "cycle" in line for line in out)
+    assert any(line.startswith("2 Task 2 (blocked): ") and "cycle" in line for line in out)
+    assert any(line.startswith("3 Task 3 (blocked): ") and "99" in line for line in out)
+    assert any(line.startswith("4 Task 4 ") and "pilot" in line for line in out)
+    assert out[-1].endswith("(exit 3)")
+
+
+def test_json_is_one_document_and_the_events_go_to_standard_error(cli: Cli) -> None:
+    cli.board(DONE)
+    answer = cli("run", "--drain", "--json")
+    assert set(answer.json) == {
+        "run",
+        "team",
+        "started",
+        "finished",
+        "exit",
+        "tasks",
+        "teammates",
+        "totals",
+    }
+    assert " claimed " in answer.err
+    assert " completed " in answer.err
+
+
+def test_only_works_on_the_named_tasks(cli: Cli) -> None:
+    cli.board(DONE, DONE, DONE)
+    assert cli("run", "--drain", "--only", "1,3").code == 0
+    assert [cli.raw(n)["status"] for n in (1, 2, 3)] == ["completed", "pending", "completed"]
+    assert "no task 9" in cli("run", "--drain", "--only", "9").err
+    assert cli("run", "--drain", "--only", ",").code == 2
+
+
+def test_a_dry_run_says_what_would_be_done_and_claims_nothing(cli: Cli) -> None:
+    cli.board(DONE, {"blockedBy": [1], **DONE}, {"id": 3, "required_role": "pilot", **DONE})
+    answer = cli("run", "--dry-run", "--json")
+    assert answer.code == 3
+    assert [(one["id"], one["outlook"]) for one in answer.json["tasks"]] == [
+        (1, "ready"),
+        (2, "coming"),
+        (3, "stuck"),
+    ]
+    assert answer.json["tasks"][0]["by"] == ["alice", "bob", "carol"]
+    assert "pilot" in answer.json["tasks"][2]["reason"]
+    assert cli("run", "--dry-run", "--only", "1,2").out.endswith("nothing was claimed (exit 0)\n")
+    assert cli.raw(1)["status"] == "pending"
+    cli.board({"id": 4, **THINKS})
+    assert cli("run", "--dry-run").code == 2
+
+
+def test_the_junit_report_has_every_task_and_its_folder_is_checked_first(cli: Cli) -> None:
+    cli.board(DONE, FAILS)
+    assert cli("run", "--drain", "--junit", "none/report.xml").code == 2
+    assert cli.raw(1)["status"] == "pending"
+    assert cli("run", "--drain", "--junit", "report.xml").code == 1
+    [suite] = ET.fromstring((cli.layout.root / "report.xml").read_bytes())  # noqa: S314 - ours
+    assert [case.get("name") for case in suite] == ["1 Task 1", "2 Task 2"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_a_live_view_is_drawn_and_a_final_table_stays(cli: Cli) -> None:
+    cli.board({"subject": "Write the parser", "run": "sleep 1.2"}, STUCK)
+    with redirect_stdout(Terminal()) as terminal:
+        code = main(["run", str(cli.layout.root), "--drain", "--members", "1"])
+    assert code == 3
+    text = terminal.getvalue()
+    assert "alice" in text
+    assert "1 running" in text
+    assert "Write the parser" in text
+    assert text.splitlines()[-1] == "something is left undone: 1 of 2 tasks completed (exit 3)"
+
+
+@contextmanager
+def child(
+    cli: Cli, *argv: str, environment: dict[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The command line as a process of its own; standard input is a pipe that never ends."""
+    never, keep_open = os.pipe()
+    process: subprocess.Popen[bytes] = subprocess.Popen(
+        [sys.executable, "-m", "runner", *argv],
+        cwd=cli.layout.root,
+        env=environment,
+        stdin=never,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        with process:
+            yield process
+    finally:
+        process.kill()
+        os.close(never)
+        os.close(keep_open)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_ends_the_run_with_its_code_and_returns_the_task(
+    cli: Cli, number: signal.Signals, code: int
+) -> None:
+    cli.layout.team_yaml.write_text("limits: {grace: 0.1}\n")
+    fifo = cli.layout.root / "begun"
+    os.mkfifo(fifo)
+    cli.board({"run": "echo > begun; sleep 60"})
+    with child(cli, "run", "--drain", "--json") as process:
+        fifo.read_bytes()  # ends as soon as the command has written
+        process.send_signal(number)
+        out, err = process.communicate(timeout=15)
+    assert process.returncode == code, err
+    assert json.loads(out)["exit"] == code
+    assert number.name.encode() in err
+    assert (cli.raw(1)["status"], cli.raw(1).get("owner") or None) == ("pending", None)
+
+
+def test_a_second_signal_ends_at_once(cli: Cli) -> None:
+    cli.layout.team_yaml.write_text("limits: {grace: 300}\n")
+    fifo = cli.layout.root / "begun"
+    os.mkfifo(fifo)
+    cli.board({"run": "echo > begun; sleep 300"})
+    with child(cli, "run", "--drain") as process:
+        fifo.read_bytes()
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        assert b"once more ends at once" in process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=15)
+    assert process.returncode == 143
+    assert cli.raw(1)["status"] == "pending"
+
+
+def test_a_run_whose_output_nobody_reads_finishes_its_work_quietly(cli: Cli) -> None:
+    cli.board(*[{"run": "true"} for _ in range(5)])
+    shell = f"({sys.executable} -m runner run --drain; echo $? >code) | head -1"
+    done = subprocess.run(
+        ["sh", "-c", shell], cwd=cli.layout.root, capture_output=True, timeout=18, check=False
+    )
+    assert done.stdout == f"board {cli.layout.tasks}\n".encode()
+    assert done.stderr == b""
+    assert (cli.layout.root / "code").read_text() == "0\n"
+    assert {cli.raw(n)["status"] for n in range(1, 6)} == {"completed"}
+
+
+def test_a_command_that_asks_a_question_fails_fast_and_odd_output_is_no_trouble(cli: Cli) -> None:
+    cli.board({"subject": "Ask 🚀", "run": "read -r answer && echo got $answer"})
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    with child(cli, "run", "--drain", environment=environment) as process:
+        out, err = process.communicate(timeout=15)
+    assert process.returncode == 1, err
+    assert b"Ask ?" in out
+    assert b"Traceback" not in err
+    assert "Ask 🚀" in cli.path(1).read_text(encoding="utf-8")

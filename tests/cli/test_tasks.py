@@ -1,0 +1,302 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+
+def test_list_has_the_documented_shape_in_claiming_order(cli: Cli) -> None:
+    cli.board(
+        {"id": 10, "subject": "Last"},
+        {"id": "2", "subject": "Second"},
+        {"id": 3, "status": "pending", "blockedBy": ["10", "99", "task_2"]},
+        {"id": 7, "priority": "high", "owner": "ann"},
+    )
+    rows = cli("tasks", "list", "--json").json
+    assert [row["id"] for row in rows] == [7, "2", 3, 10]
+    assert rows[2] == {
+        "id": 3,
+        "subject": "Task 3",
+        "status": "pending",
+        "owner": None,
+        "state": "blocked",
+        "blockedBy": [10, 99, "2"],
+        "file": "task_3.json",
+        "reason": rows[2]["reason"],
+    }
+    assert "99" in rows[2]["reason"]
+    assert (rows[0]["state"], rows[0]["owner"]) == ("assigned", "ann")
+
+
+def test_list_for_people_has_a_line_for_each_task_and_points_at_problems(cli: Cli) -> None:
+    cli.board({"id": 1, "subject": "Write\nit"}, {"id": 2, "blockedBy": [1]})
+    (cli.layout.tasks / "task_3.json").write_text("{")
+    cli("tasks", "list")
+    answer = cli("tasks", "list", "--state", "ready")
+    assert [line.split() for line in answer.out.splitlines()] == [
+        ["ID", "STATE", "OWNER", "BLOCKED", "BY", "SUBJECT"],
+        ["1", "ready", "Write", "it"],
+    ]
+
+
+def test_looking_at_a_board_writes_nothing(cli: Cli) -> None:
+    cli.board({"id": 1})
+    for command in ("list", "ready", "graph", "check"):
+        assert cli("tasks", command).code == 0
+    assert not cli.layout.team.exists()
+
+
+def test_ready_lists_ids_as_written_for_a_role_and_an_owner(cli: Cli) -> None:
+    cli.board(
+        {"id": 1},
+        {"id": "02"},
+        {"id": 3, "required_role": "reviewer"},
+        {"id": 4, "owner": "ann"},
+        {"id": 5, "blockedBy": [1]},
+    )
+    assert cli("tasks", "ready", "--json").json == [1, "02"]
+    assert cli("tasks", "ready", "--json", "--role", "reviewer").json == [1, "02", 3]
+    assert cli("tasks", "ready", "--json", "--owner", "ann").json == [4, 1, "02"]
+    assert cli("tasks", "ready").out.splitlines()[0] == "1 Task 1"
+
+
+def test_show_tells_what_the_file_says_and_what_it_means(cli: Cli) -> None:
+    cli.board(
+        {"id": 1, "status": "failed", "error": "no luck", "result": {"a": 1}},
+        {"id": 2, "blockedBy": [1], "description": "Do\n  this\x1b[2J", "estimate": 3},
+    )
+    assert "blocked by 1 (failed)" in cli("tasks", "show", "2").out
+    assert "  this [2J" in cli("tasks", "show", "2").out
+    told = cli("tasks", "show", "task_2", "--json").json
+    assert (told["state"], told["task"]["estimate"]) == ("blocked", 3)
+    failed = cli("tasks", "show", "1").out
+    assert "no luck" in failed
+    assert '"a": 1' in failed
+
+
+def test_an_unknown_or_unreadable_task_is_exit_1_and_named(cli: Cli) -> None:
+    (cli.layout.tasks / "task_4.json").write_text("[]")
+    missing = cli("tasks", "show", "9", "--json")
+    assert (missing.code, missing.json["exit"]) == (1, 1)
+    assert "'9'" in missing.json["error"]
+    unreadable = cli("tasks", "show", "4")
+    assert unreadable.code == 1
+    assert "task_4.json" in unreadable.err
+
+
+def test_add_writes_what_was_said_and_nothing_else(cli: Cli) -> None:
+    cli.board({"id": 1})
+    (cli.layout.root / "shape.json").write_text('{"type": "object"}')
+    argv = ["--description", "All of it", "--blocked-by", "1,2", "--agent", "task", "--role", "r"]
+    argv += ["--priority", "high", "--verify", "true", "--verify", "false", "--owner", "ann"]
+    added = cli("tasks", "add", "Größe", *argv, "--schema", "shape.json", "--json")
+    assert added.code == 0, added.err
+    assert cli.raw(2) == added.json
+    assert {key: value for key, value in added.json.items() if key != "status"} == {
+        "id": 2,
+        "subject": "Größe",
+        "description": "All of it",
+        "owner": "ann",
+        "blockedBy": [1, 2],
+        "agent": "task",
+        "required_role": "r",
+        "priority": "high",
+        "schema": {"type": "object"},
+        "verify": ["true", "false"],
+    }
+
+
+def test_add_takes_an_own_id_and_refuses_a_taken_or_unsafe_one(cli: Cli) -> None:
+    assert cli("tasks", "add", "A", "--id", "release", "--run", "true").out == (
+        "added task release: A\n"
+    )
+    assert cli("tasks", "add", "B", "--id", "release").code != 0
+    assert cli("tasks", "add", "B", "--id", "../up").code == 2
+    assert cli("tasks", "add", "B", "--owner", "../up").code != 0
+    assert cli("tasks", "add", "B", "--schema", "none.json").code == 2
+    assert [path.name for path in cli.layout.tasks.glob("*.json")] == ["task_release.json"]
+
+
+def test_edit_changes_the_named_fields_and_keeps_the_rest(cli: Cli) -> None:
+    cli.board({"id": 1, "priority": 1, "estimate": 3, "required_role": "r"})
+    assert (
+        cli(
+            *("tasks", "edit", "1", "--set", "subject=7", "--set", "priority=null"),
+            *("--set", "blockedBy=[2]", "--set", "estimate=5", "--set", "required_role=null"),
+        ).out
+        == "task 1: changed subject, priority, blockedBy, estimate, required_role\n"
+    )
+    assert cli.raw(1) == {
+        "id": 1,
+        "subject": "7",
+        "status": "pending",
+        "estimate": 5,
+        "blockedBy": [2],
+    }
+
+
+@pytest.mark.parametrize(
+    ("assignment", "said"),
+    [
+        ("blokedBy=[1]", "did you mean blockedBy?"),
+        ("anything=1", "goes into metadata"),
+        ("status=completed", "tasks done"),
+        ("id=2", "an id stays"),
+        ("subject", "expected KEY=VALUE"),
+        ("attempt=3", "no such field"),
+    ],
+)
+def test_edit_refuses_what_is_no_field_of_a_person(cli: Cli, assignment: str, said: str) -> None:
+    cli.board({"id": 1})
+    before = cli.path(1).read_bytes()
+    answer = cli("tasks", "edit", "1", "--set", assignment)
+    assert answer.code == 2
+    assert said in answer.err
+    assert cli.path(1).read_bytes() == before
+
+
+def test_claim_done_by_its_claim_id(cli: Cli) -> None:
+    cli.board({"id": 1}, {"id": 2, "blockedBy": [1]})
+    claimed = cli("tasks", "claim", "--owner", "ann", "--json")
+    assert (claimed.code, claimed.json["id"]) == (0, 1)
+    assert claimed.json["claim"]["source"] == "manual"
+    assert cli("tasks", "done", "1", "--claim", "other").code == 1
+    done = cli("tasks", "done", "1", "--claim", claimed.json["claim"]["id"], "--result", "[1]")
+    assert done.out == "task 1 is completed\n"
+    assert (cli.raw(1)["status"], cli.raw(1)["result"]) == ("completed", [1])
+    assert cli("tasks", "ready", "--json").json == [2]
+
+
+def test_a_claim_that_is_not_to_be_had_is_null_and_exit_1(cli: Cli) -> None:
+    cli.board({"id": 1, "required_role": "reviewer"})
+    for argv in (["--owner", "ann"], ["--owner", "ann", "1"]):
+        answer = cli("tasks", "claim", *argv, "--json")
+        assert (answer.code, answer.json) == (1, None)
+        assert answer.err.startswith("runner: ")
+    assert cli("tasks", "claim", "--owner", "ann", "--role", "reviewer", "1").code == 0
+    assert cli("tasks", "claim", "--owner", "ann", "--role", "reviewer", "1").code == 1
+    assert cli("tasks", "claim", "--owner", "ann", "7").code == 1
+
+
+def test_who_reports_a_task_has_to_say_who_holds_it(cli: Cli) -> None:
+    cli.board({"id": 1})
+    cli("tasks", "claim", "--owner", "ann", "1")
+    for argv in (["done", "1"], ["fail", "1", "--error", "x"]):
+        answer = cli("tasks", *argv)
+        assert answer.code == 2
+        assert "--claim CID or --owner NAME" in answer.err
+    assert cli("tasks", "done", "1", "--owner", "ben").code == 1
+    assert cli("tasks", "done", "1", "--owner", "ann", "--result", "plain").code == 2
+    assert cli.raw(1)["status"] == "in_progress"
+    assert cli("tasks", "done", "1", "--owner", "ann").code == 0
+
+
+def test_done_verifies_first_and_a_failure_leaves_the_task_held(cli: Cli) -> None:
+    cli.board({"id": 1, "verify": ["true", "echo not yet; exit 3"]})
+    cli("tasks", "claim", "--owner", "ann", "1")
+    answer = cli("tasks", "done", "1", "--owner", "ann", "--json")
+    assert (answer.code, answer.json["exit"]) == (1, 1)
+    assert "exit 3" in answer.json["error"]
+    assert "not yet" in answer.json["error"]
+    assert cli.raw(1)["status"] == "in_progress"
+    assert cli("tasks", "done", "1", "--owner", "ann", "--no-verify").code == 0
+    events = cli("events", "--json").json
+    [completed] = [event for event in events if event["event"] == "task.completed"]
+    assert completed["verify"] == "skipped"
+
+
+def test_done_with_a_passing_verify_is_recorded_as_such(cli: Cli) -> None:
+    cli.board({"id": 1, "verify": "test -d .tasks"})
+    cli("tasks", "claim", "--owner", "ann", "1")
+    assert cli("tasks", "done", "1", "--owner", "ann").code == 0
+    [completed] = [e for e in cli("events", "--json").json if e["event"] == "task.completed"]
+    assert completed["verify"] == "passed"
+
+
+def test_fail_release_retry_and_delete(cli: Cli) -> None:
+    cli.board({"id": 1}, {"id": 2})
+    cli("tasks", "claim", "--owner", "ann", "1")
+    assert cli("tasks", "fail", "1", "--owner", "ann", "--error", "broken").code == 0
+    assert (cli.raw(1)["status"], cli.raw(1)["error"]) == ("failed", "broken")
+    assert cli("tasks", "retry", "1").out == "task 1 is pending again\n"
+    assert cli.raw(1)["status"] == "pending"
+    cli("tasks", "claim", "--owner", "ann", "1")
+    assert cli("tasks", "release", "1", "--owner", "ann", "--json").json["status"] == "pending"
+    assert cli("tasks", "delete", "2").code == 0
+    assert cli.raw(2)["status"] == "deleted"
+
+
+def test_check_reports_problems_and_ends_in_1_if_one_is_an_error(cli: Cli) -> None:
+    cli.board(
+        {"id": 1, "agent": "explorer"},
+        {"id": 2, "owner": "nobody-here"},
+        {"id": 3, "blockedBy": [4]},
+        {"id": 4, "blockedBy": [3]},
+    )
+    (cli.layout.tasks / "task_5.json").write_text('{"id": 5, "sta')
+    answer = cli("tasks", "check", "--json")
+    assert answer.code == 1
+    found = {problem["kind"]: problem for problem in answer.json["problems"]}
+    assert set(found) >= {"unknown-agent", "unknown-owner", "cycle", "invalid-json"}
+    assert "near: explore" in found["unknown-agent"]["message"]
+    assert set(found["cycle"]) == {"severity", "kind", "file", "id", "message"}
+    assert "unknown-owner" in cli("tasks", "check").out
+
+
+def test_check_of_a_sound_board_is_quiet_and_0(cli: Cli) -> None:
+    cli.board({"id": 1, "agent": "explore", "owner": "alice"}, {"id": 2, "status": "completed"})
+    answer = cli("tasks", "check")
+    assert (answer.code, answer.out) == (0, "no problems\n")
+
+
+def test_check_takes_agents_that_are_switched_off_for_unknown(cli: Cli) -> None:
+    cli.board({"id": 1, "agent": "explore"}, {"id": 2, "agent": "none", "run": "true"})
+    cli.layout.team_yaml.write_text("disabled_agents: [explore]\n")
+    problems = cli("tasks", "check", "--json").json["problems"]
+    assert [p["id"] for p in problems if p["kind"] == "unknown-agent"] == [1]
+
+
+def test_graph_draws_each_task_under_its_first_blocker(cli: Cli) -> None:
+    cli.board(
+        {"id": 1, "subject": "Parse"},
+        {"id": 2, "subject": "Test", "blockedBy": [1]},
+        {"id": 3, "subject": "Document", "blockedBy": [1]},
+        {"id": 4, "subject": "Ship", "blockedBy": [2, 3]},
+        {"id": 5, "subject": "After", "blockedBy": [4, 99]},
+        {"id": 6, "subject": "Gone", "status": "deleted"},
+    )
+    assert cli("tasks", "graph").out.splitlines() == [
+        "1 Parse [ready]",
+        "├─ 2 Test [blocked]",
+        "│  └─ 4 Ship [blocked]",
+        "│     └─ 5 After [blocked] (waits for 99: not on the board)",
+        "└─ 3 Document [blocked]",
+        "   └─ 4 Ship [blocked] (see above)",
+    ]
+    data = cli("tasks", "graph", "--json").json
+    assert data["nodes"][0] == {"id": 1, "subject": "Parse", "state": "ready"}
+    assert {"from": 3, "to": 4} in data["edges"]
+
+
+def test_graph_of_rings_and_long_chains_ends(cli: Cli) -> None:
+    chain = [{"id": 1}] + [{"id": n, "blockedBy": [n - 1]} for n in range(2, 1200)]
+    cli.board(*chain, {"id": "a", "blockedBy": ["b"]}, {"id": "b", "blockedBy": ["a"]})
+    lines = cli("tasks", "graph").out.splitlines()
+    assert len(lines) == 1199 + 3
+    assert lines[-1].endswith("a Task a [blocked] (see above)")
+
+
+def test_a_manual_claim_is_journalled_once_as_one_line(cli: Cli) -> None:
+    cli.board({"id": 1})
+    cli("tasks", "claim", "--owner", "ann", "1")
+    lines = cli.layout.cli_journal.read_text().splitlines()
+    assert [json.loads(line)["event"] for line in lines] == ["task.claimed"]
+
+
+def test_names_that_are_paths_are_refused_before_anything_is_made(cli: Cli) -> None:
+    cli.board({"id": 1})
+    for name in ("../../outside", "..", "a/b", "C:x", "", "x" * 300, "con"):
+        assert cli("tasks", "claim", "--owner", name, "1").code != 0
+    assert cli.raw(1)["status"] == "pending"

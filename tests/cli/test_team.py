@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+
+from runner.board.runs import RunLock
+from runner.core.clock import SystemClock
+from runner.core.layout import Layout
+from runner.core.settings import MemberSpec
+from runner.team.roster import Roster
+from tests.cli.conftest import Cli
+
+
+@contextlib.contextmanager
+def live_run(layout: Layout, run: str, *names: str) -> Iterator[None]:
+    """A run as others see it: its lock is held and its roster is on disk."""
+    lock = RunLock.start(layout, run)
+    try:
+        roster = Roster(layout, run=run, team="crew", clock=SystemClock())
+        roster.enlist([MemberSpec(name=name, role="coder") for name in names])
+        yield
+    finally:
+        lock.release()
+
+
+def test_status_lists_the_teammates_of_live_runs(cli: Cli) -> None:
+    assert cli("team", "status").out == "no run is at work on this board\n"
+    with live_run(cli.layout, "run-1", "ada", "ben"):
+        told = cli("team", "status", "--json").json
+        assert [member["name"] for member in told["members"]] == ["ada", "ben"]
+        assert told["members"][0] == {
+            "name": "ada",
+            "role": "coder",
+            "agent": None,
+            "status": "idle",
+            "task": None,
+            "run": "run-1",
+            "team": "crew",
+        }
+        assert [run["run"] for run in told["runs"]] == ["run-1"]
+        assert cli("team", "status").out.splitlines()[1].split()[:2] == ["ada", "coder"]
+    assert cli("team", "status", "--json").json == {"runs": [], "members": []}
+
+
+def test_a_message_of_the_lead_arrives_and_looking_takes_nothing_away(cli: Cli) -> None:
+    assert cli("team", "send", "alice", "Look at\ntask 3").out == "sent to alice\n"
+    for _ in range(2):
+        [message] = cli("team", "inbox", "alice", "--json").json
+        assert (message["from"], message["content"]) == ("lead", "Look at\ntask 3")
+    assert cli("team", "inbox", "alice").out.endswith(" lead: Look at task 3\n")
+    [event] = [json.loads(line) for line in cli.layout.cli_journal.read_text().splitlines()]
+    assert (event["event"], event["to"], event["id"]) == ("message.sent", "alice", message["id"])
+
+
+def test_a_teammate_of_a_live_run_can_be_written_to(cli: Cli) -> None:
+    with live_run(cli.layout, "run-1", "ada"):
+        told = cli("team", "send", "ada", "Hi", "--json").json
+    assert (told["to"], told["content"]) == ("ada", "Hi")
+
+
+def test_an_unknown_recipient_is_an_error_that_lists_the_members(cli: Cli) -> None:
+    answer = cli("team", "send", "zoe", "Hi")
+    assert answer.code == 1
+    assert "alice" in answer.err
+    assert cli("team", "send", "../zoe", "Hi").code == 2
+    assert cli("team", "inbox", "../zoe").code == 2
+    assert list(cli.layout.inbox.glob("zoe*")) == []
+
+
+def test_an_empty_inbox_says_so(cli: Cli) -> None:
+    assert cli("team", "inbox").out == "no unread messages for lead\n"
+    assert not cli.layout.team.exists()
+
+
+def test_stop_asks_one_or_everybody_at_work(cli: Cli) -> None:
+    with live_run(cli.layout, "run-1", "ada", "ben"):
+        [asked] = cli("team", "stop", "ben", "--json").json
+        assert (asked["name"], asked["run"]) == ("ben", "run-1")
+        assert cli("team", "stop", "zoe").code == 1
+        everybody = cli("team", "stop").out.splitlines()
+    assert everybody == [f"asked {name} of run run-1 to shut down" for name in ("ada", "ben")]
+    [message] = cli("team", "inbox", "ada", "--json").json
+    assert (message["type"], message["run"]) == ("shutdown_request", "run-1")
+    assert "(shutdown_request)" in cli("team", "inbox", "ada").out
+
+
+def test_stop_without_a_run_is_no_error(cli: Cli) -> None:
+    assert cli("team", "stop").out == "no run is at work on this board\n"
+    assert cli("team", "stop", "--json").json == []
