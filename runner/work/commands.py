@@ -144,11 +144,11 @@ async def run_command(
     clock = clock or SystemClock()
     started = clock.monotonic()
     capture = Capture(output_limit, keep)
-    child = _Child(*await anyio.to_thread.run_sync(_start, argv, cwd, environment, processes))
+    process, output = await anyio.to_thread.run_sync(_start, argv, cwd, environment, processes)
+    child = _Child(process, output, capture)
     finished = False
     try:
-        finished = await child.attend(capture, timeout_s)
-        child.drain(capture)
+        finished = await child.attend(timeout_s)
     finally:
         if finished and leftovers is not None and group_lives(child.pgid):
             leftovers.adopt(child.pgid, child.output)
@@ -233,36 +233,37 @@ def _let_go(process: subprocess.Popen[bytes], processes: ProcessGroups) -> None:
 class _Child:
     """A started command: its process, its group (of the same number), its output's read end."""
 
-    def __init__(self, process: subprocess.Popen[bytes], output: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], output: int, capture: Capture) -> None:
         self.pgid = process.pid
         self.output = output
+        self._capture = capture
         self._process = process
         self._ended = anyio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(output, self._read)
         # a thread of its own, not a hop: it neither takes a place in the shared pool nor makes a
         # cancelled call, or the end of the program, wait for a process stuck in the kernel
-        loop = asyncio.get_running_loop()
-        threading.Thread(target=self._reap, args=(loop,), daemon=True).start()
+        threading.Thread(target=self._reap, daemon=True).start()
 
     @property
     def exit_status(self) -> int | None:
         code = self._process.returncode
         return 128 - code if code is not None and code < 0 else code
 
-    async def attend(self, capture: Capture, timeout_s: float) -> bool:
-        """Wait for the process while reading; False when the time was up and it was ended."""
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._pump, capture)
-            try:
-                with anyio.move_on_after(timeout_s):
+    async def attend(self, timeout_s: float) -> bool:
+        """Wait for the process, then stop reading; False when the time was up and it was ended."""
+        try:
+            with anyio.move_on_after(timeout_s):
+                await self._ended.wait()
+            finished = self._ended.is_set()
+            if not finished:
+                signal_group(self.pgid, signal.SIGTERM)
+                with anyio.move_on_after(TERM_GRACE_S):
                     await self._ended.wait()
-                finished = self._ended.is_set()
-                if not finished:
-                    signal_group(self.pgid, signal.SIGTERM)
-                    with anyio.move_on_after(TERM_GRACE_S):
-                        await self._ended.wait()
-            finally:
-                await self._make_sure()
-                tasks.cancel_scope.cancel()
+        finally:
+            await self._make_sure()
+            self._drain()
+            self._loop.remove_reader(self.output)
         return finished
 
     async def _make_sure(self) -> None:
@@ -271,25 +272,22 @@ class _Child:
             with anyio.move_on_after(_KILL_WAIT_S, shield=True):
                 await self._ended.wait()
 
-    def _reap(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _reap(self) -> None:
         self._process.wait()
         with contextlib.suppress(RuntimeError):  # nobody waits any more: the loop is closed
-            loop.call_soon_threadsafe(self._ended.set)
+            self._loop.call_soon_threadsafe(self._ended.set)
 
-    async def _pump(self, capture: Capture) -> None:
-        while True:
-            await anyio.wait_readable(self.output)
-            if not self._read(capture):
-                return
-
-    def drain(self, capture: Capture) -> None:
+    def _drain(self) -> None:
         """Take what is in the pipe now; whoever writes later was not the foreground process."""
         left = _DRAIN_LIMIT
         with contextlib.suppress(BlockingIOError):
-            while left > 0 and (count := self._read(capture)):
+            while left > 0 and (count := self._read()):
                 left -= count
 
-    def _read(self, capture: Capture) -> int:
+    def _read(self) -> int:
         data = os.read(self.output, _CHUNK)
-        capture.feed(data)
+        if data:
+            self._capture.feed(data)
+        else:
+            self._loop.remove_reader(self.output)
         return len(data)

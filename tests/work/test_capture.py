@@ -50,6 +50,10 @@ def test_a_cut_never_falls_inside_a_character(limit: int) -> None:
         assert len(text.encode()) <= limit + len("\n[... 120 bytes left out ...]\n")
 
 
+def test_a_tail_that_starts_in_no_character_is_kept() -> None:
+    assert captured(b"a" + b"\x80" * 9, 5).text() == "\ufffd" * 5
+
+
 @given(st.binary(max_size=300), st.integers(1, 40), st.integers(1, 50), st.booleans())
 def test_any_bytes_give_text_that_encodes(data: bytes, limit: int, step: int, ends: bool) -> None:
     capture = captured(data, limit, "ends" if ends else "tail", step)

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runner.errors import ToolError
@@ -194,6 +194,7 @@ _TARGETS = st.lists(
 )
 
 
+@settings(deadline=None)  # it makes real folders, and the disk may be busy
 @given(path=_PATHS, links=st.dictionaries(st.sampled_from("in out up loop".split()), _TARGETS))
 def test_no_path_and_no_layout_of_links_escapes(path: str, links: dict[str, list[str]]) -> None:
     base = Path(tempfile.mkdtemp()).resolve()

@@ -9,6 +9,7 @@ import anyio.to_thread
 
 from runner.board.task import key_of, order_key
 from runner.core.files import encode_json
+from runner.core.ids import safe_name
 from runner.errors import ToolError
 from runner.work.messages import ToolSpec
 from runner.work.tools.base import Tool, Toolbox, ToolContext, parameters
@@ -29,6 +30,8 @@ def create_task_tool(toolbox_of: ToolboxOf) -> Tool:
         if "verify" in arguments and "bash" not in own.tools:
             raise ToolError("verify holds commands; only an agent that has bash may set it")
         fields = dict(arguments)
+        if "owner" in fields:
+            safe_name("owner", fields["owner"])
         if "agent" in fields:
             named = await anyio.to_thread.run_sync(context.find_agent, fields["agent"])
             excess = _excess(toolbox_of(named), own, named.spawns, context.agent.spawns)

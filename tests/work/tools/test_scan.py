@@ -71,6 +71,16 @@ def test_lines_are_shown_with_file_and_number(tmp_path: Path) -> None:
     assert found(tmp_path, "^two$") == ["a.txt:2: two", "b.txt:1: two"]
 
 
+def test_one_file_can_be_searched_and_files_can_be_chosen(tmp_path: Path) -> None:
+    for name in ("a.py", "b.txt"):
+        (tmp_path / name).write_text("two\n")
+    one = Query(path=str(tmp_path / "a.py"), label="src/a.py", pattern="two")
+    chosen = Query(path=str(tmp_path), label="src/", pattern="two", glob="*.txt")
+
+    assert list(search(one)) == ["src/a.py:1: two"]
+    assert list(search(chosen)) == ["src/b.txt:1: two"]
+
+
 def test_context_is_marked_and_gaps_are_shown(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("\n".join("abcdefgh"))
 

@@ -1,0 +1,151 @@
+"""create_task, list_tasks, claim_task, send_message."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from runner.errors import ToolError
+
+if TYPE_CHECKING:
+    from tests.work.tools.conftest import Bench
+
+
+def task_file(bench: Bench, number: int) -> Any:
+    return json.loads((bench.root / f".tasks/task_{number}.json").read_bytes())
+
+
+def use(bench: Bench, name: str) -> None:
+    bench.change(agent=bench.context.find_agent(name))
+
+
+async def test_a_task_is_created_as_a_file(bench: Bench) -> None:
+    said = await bench(
+        "create_task", subject="Write it", description="All of it", priority=2, verify=["true"]
+    )
+    await bench("create_task", subject="Test it", blockedBy=[1])
+
+    assert said == "created task #1: Write it"
+    first, second = task_file(bench, 1), task_file(bench, 2)
+    assert (first["subject"], first["priority"], first["verify"]) == ("Write it", 2, ["true"])
+    assert first["status"] == "pending"
+    assert "agent" not in first
+    assert second["blockedBy"] == [1]
+
+
+async def test_a_created_task_cannot_run_a_command(bench: Bench) -> None:
+    with pytest.raises(ToolError, match="no argument 'run'"):
+        await bench("create_task", subject="x", run="rm -rf /")
+
+
+async def test_only_an_agent_with_bash_may_set_verify(bench: Bench) -> None:
+    use(bench, "coder")
+
+    with pytest.raises(ToolError, match="only an agent that has bash"):
+        await bench("create_task", subject="x", verify=["true"])
+
+
+async def test_a_created_task_has_no_more_rights_than_its_creator(bench: Bench) -> None:
+    use(bench, "coder")
+
+    with pytest.raises(ToolError, match=r"agent 'task' may use .*bash.*, which you may not"):
+        await bench("create_task", subject="x", agent="task")
+    with pytest.raises(ToolError, match="the start of further agents"):
+        await bench("create_task", subject="x", agent="starter")
+    await bench("create_task", subject="x", agent="reader")
+
+    assert task_file(bench, 1)["agent"] == "reader"
+
+
+async def test_a_task_of_a_limited_agent_runs_with_that_agent(bench: Bench) -> None:
+    use(bench, "coder")
+
+    await bench("create_task", subject="x")
+
+    assert task_file(bench, 1)["agent"] == "coder"
+
+
+async def test_an_unknown_agent_is_refused_with_the_names_there_are(bench: Bench) -> None:
+    with pytest.raises(ToolError, match=r'Unknown agent "nobody"\. Available: coder, reader'):
+        await bench("create_task", subject="x", agent="nobody")
+
+    assert list((bench.root / ".tasks").glob("task_*")) == []
+
+
+async def test_names_that_are_paths_are_refused(bench: Bench) -> None:
+    for name in ("../../outside", "..", "a/b", "con", "x" * 300):
+        with pytest.raises(ToolError, match="is not usable"):
+            await bench("create_task", subject="x", owner=name)
+
+    assert list((bench.root / ".tasks").glob("task_*")) == []
+
+
+async def test_tasks_are_listed_with_their_state(bench: Bench) -> None:
+    assert await bench("list_tasks") == "[no tasks]"
+    await bench("create_task", subject="First", owner="bob", required_role="worker")
+    await bench("create_task", subject="Second", blockedBy=[1], agent="reader")
+
+    listed = (await bench("list_tasks")).splitlines()
+
+    assert listed[0].startswith("#1 [assigned] First (owner bob; role worker")
+    assert listed[1].startswith("#2 [blocked] Second (agent reader; ")
+    assert await bench("list_tasks", state="completed") == "[no tasks]"
+    assert (await bench("list_tasks", state="blocked")).startswith("#2 ")
+
+
+async def test_one_task_is_shown_whole(bench: Bench) -> None:
+    await bench("create_task", subject="First", description="All of it")
+
+    assert json.loads(await bench("list_tasks", id="1"))["description"] == "All of it"
+    with pytest.raises(ToolError, match="there is no task 7"):
+        await bench("list_tasks", id=7)
+
+
+async def test_a_task_is_claimed_for_after_this_turn(bench: Bench) -> None:
+    await bench("create_task", subject="First")
+
+    said = await bench("claim_task", id=1)
+
+    assert said.startswith("task #1 is yours: First.")
+    assert task_file(bench, 1)["owner"] == "alice"
+    assert bench.context.teammate.next_task is not None
+
+
+async def test_no_task_is_claimed_while_one_is_open(bench: Bench) -> None:
+    await bench("create_task", subject="First")
+    await bench("create_task", subject="Second")
+    bench.change(task=await bench.context.teammate.claim_task(1))
+
+    with pytest.raises(ToolError, match="task #1 is open; hand in its result first"):
+        await bench("claim_task", id=2)
+    bench.change(task=None)
+    with pytest.raises(ToolError, match="alice has task 1 open"):
+        await bench("claim_task", id=2)
+
+    assert task_file(bench, 2)["status"] == "pending"
+
+
+async def test_what_cannot_be_claimed_is_said(bench: Bench) -> None:
+    with pytest.raises(ToolError, match="no task 9"):
+        await bench("claim_task", id=9)
+
+
+async def test_a_message_is_sent(bench: Bench) -> None:
+    assert await bench("send_message", to="bob", text="hello") == "sent to bob"
+    assert bench.letters.sent == [("bob", "hello")]
+
+
+async def test_a_message_to_nobody_or_of_nothing_is_refused(bench: Bench) -> None:
+    with pytest.raises(ToolError, match="nobody is called 'zoe'; members: alice, bob"):
+        await bench("send_message", to="zoe", text="hello")
+    with pytest.raises(ToolError, match="empty"):
+        await bench("send_message", to="bob", text=" \n")
+
+
+async def test_a_tool_that_the_agent_lacks_is_named(bench: Bench) -> None:
+    use(bench, "reader")
+
+    with pytest.raises(ToolError, match="there is no tool 'bash'; yours: read"):
+        await bench("bash", command="true")
