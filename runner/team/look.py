@@ -19,12 +19,13 @@ class Look:
     """A snapshot and what everybody would otherwise work out from it again.
 
     `free` could be claimed by somebody, `stale` has to be returned first, `moving` is whether a
-    task runs or waits for its `retryAt`.
+    task runs or waits for its `retryAt`. `own` are the claims of this run.
     """
 
     snapshot: Snapshot
     free: tuple[Task, ...]
     stale: tuple[Task, ...]
+    own: tuple[Task, ...]
     moving: bool
 
     def offers(
@@ -39,40 +40,50 @@ class Look:
 
 
 class Looks:
-    """Takes looks; whoever asks while one is under way shares the next."""
+    """Takes looks; whoever asks while one is under way shares the next. `taken` counts them."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
-        self._turn = anyio.Lock()
-        self._begun = 0
-        self._latest: Look | None = None
+        self._under_way: anyio.Event | None = None
+        self._latest: tuple[int, Look] | None = None
+        self.taken = 0
 
     @property
     def latest(self) -> Look:
         if self._latest is None:
             raise AssertionError("unreachable: a look is taken before one is asked for")
-        return self._latest
+        return self._latest[1]
 
     async def fresh(self) -> Look:
         """A look that began after this call."""
-        wanted = self._begun + 1
-        async with self._turn:
-            if self._begun < wanted:
-                self._begun += 1
-                self._latest = _look(await self._board.scan())
-            return self.latest
+        wanted = self.taken + 1
+        while self._latest is None or self._latest[0] < wanted:
+            if self._under_way is not None:
+                await self._under_way.wait()
+            else:
+                await self._take()
+        return self._latest[1]
+
+    async def _take(self) -> None:
+        self.taken += 1
+        number, self._under_way = self.taken, anyio.Event()
+        try:
+            self._latest = (number, _look(await self._board.scan()))
+        finally:
+            # also when cancelled: another of those who wait takes the look then
+            self._under_way.set()
+            self._under_way = None
 
 
 def _look(snapshot: Snapshot) -> Look:
-    free, stale, moving = [], [], False
-    for task in snapshot.tasks.values():
-        if task.status == "pending":
-            state = snapshot.state(task)
-            if state in _TO_CLAIM:
-                free.append(task)
-            moving = moving or task.retry_at is not None
-        elif task.status == "in_progress":
-            if snapshot.is_stale(task):
-                stale.append(task)
-            moving = moving or snapshot.is_running(task)
-    return Look(snapshot=snapshot, free=tuple(free), stale=tuple(stale), moving=moving)
+    pending = [task for task in snapshot.tasks.values() if task.status == "pending"]
+    begun = [task for task in snapshot.tasks.values() if task.status == "in_progress"]
+    run = snapshot.own_run
+    return Look(
+        snapshot=snapshot,
+        free=tuple(task for task in pending if snapshot.state(task) in _TO_CLAIM),
+        stale=tuple(task for task in begun if snapshot.is_stale(task)),
+        own=tuple(task for task in begun if task.claim is not None and task.claim.run == run),
+        moving=any(task.retry_at is not None for task in pending)
+        or any(snapshot.is_running(task) for task in begun),
+    )

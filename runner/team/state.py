@@ -189,31 +189,34 @@ class RunState:
     async def look(self) -> Look:
         """A fresh look; claims of this run that nobody works on go back."""
         look = await self.looks.fresh()
-        held = self._fences()
-        for task in look.snapshot.tasks.values():
-            claim = task.claim
-            if task.status != "in_progress" or claim is None or claim.run != self.run:
-                continue
-            if task.fence not in held:
-                # this very claim, named by its fence: one made meanwhile is not meant
-                await self._release_unheld(task)
+        if look.own:
+            held = self._fences()
+            for task in look.own:
+                if task.fence not in held:
+                    # this very claim, named by its fence: one made meanwhile is not meant
+                    await self._release_unheld(task)
         return look
 
     async def claim_for(self, seat: Seat) -> None:
         """Put the next task for this teammate, if there is one, into its `next_task`."""
         mate = seat.teammate
+        if not self._has_something_for(mate.claimant):
+            return
         # one at a time: whoever comes second sees what the first has taken, without a hop
         async with self._claiming:
-            if self.over is not None or self.no_more_claims is not None:
-                return
-            look = self.looks.latest
-            if look.stale or look.offers(mate.claimant, self.only, self.taken):
+            if self.over is None and self._has_something_for(mate.claimant):
                 try:
                     mate.next_task = await self.board.claim_next(
                         mate.claimant, refuses_for=self.refuses_for, only=self.only
                     )
                 except BoardBusy as error:
                     get_logger(__name__).warning("board_busy", error=str(error))
+
+    def _has_something_for(self, claimant: Claimant) -> bool:
+        look = self.looks.latest
+        if self.no_more_claims is not None:
+            return False
+        return bool(look.stale or look.offers(claimant, self.only, self.taken))
 
     async def clock_stands_still(self, seat: Seat) -> bool:
         """Whether work that this teammate could do is on its way."""

@@ -84,6 +84,11 @@ class Team:
         return () if self._state is None else tuple(seat.teammate for seat in self._state.seats)
 
     @property
+    def looks_taken(self) -> int:
+        """How often the board was looked at, by all teammates together."""
+        return 0 if self._state is None else self._state.looks.taken
+
+    @property
     def stopping(self) -> bool:
         return self._stop_asked.is_set()
 

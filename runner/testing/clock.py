@@ -13,7 +13,7 @@ import anyio.lowlevel
 import anyio.to_thread
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
-_QUIET_ROUNDS = 5
+_ROUNDS = 8
 _HOP_POLL_S = 0.0005
 _HOP_CODE = anyio.to_thread.run_sync.__code__
 
@@ -79,15 +79,19 @@ class FakeClock:
 
     async def settle(self) -> None:
         """Wait until every other task waits for time, for an event or for the outside world."""
-        quiet, before = 0, None
-        while quiet < _QUIET_ROUNDS:
+        before: set[tuple[int, ...]] | None = None
+        while True:
+            # whoever can run does so in the next round of the loop, and what that starts in the one
+            # after; so a look every few rounds misses nobody
+            for _ in range(_ROUNDS):
+                await anyio.lowlevel.checkpoint()
             if _hops_under_way():
                 await anyio.sleep(_HOP_POLL_S)
-                quiet = 0
+                before = None
                 continue
-            await anyio.lowlevel.checkpoint()
             now = _positions()
-            quiet = quiet + 1 if now == before else 0
+            if now == before:
+                return
             before = now
 
 
