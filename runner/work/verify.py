@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runner.errors import ToolError
 from runner.work.commands import CommandResult, run_command
@@ -109,17 +109,20 @@ async def verify_task(
         )
     finally:
         teammate.progress.tool = None
-    about = {"teammate": teammate.name, "task": task.id, "attempt": task.attempt}
-    seconds = round(result.seconds, 3)
-    if result.ok:
-        teammate.journal.emit("task.verified", **about, commands=len(task.verify), seconds=seconds)
-    else:
-        teammate.journal.emit(
-            "task.verify_failed",
-            **about,
-            command=result.command,
-            exit=result.exit,
-            timed_out=result.timed_out,
-            seconds=seconds,
-        )
+    failure: dict[str, Any] = {}
+    if not result.ok:
+        failure = {
+            "command": result.command,
+            "exit": result.exit,
+            "timed_out": result.timed_out,
+        }
+    teammate.journal.emit(
+        "task.verified" if result.ok else "task.verify_failed",
+        teammate=teammate.name,
+        task=task.id,
+        attempt=task.attempt,
+        commands=len(task.verify),
+        seconds=round(result.seconds, 3),
+        **failure,
+    )
     return result
