@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 import types
 from pathlib import Path
 
@@ -177,3 +178,35 @@ def test_the_python_of_the_readme_runs_two_tasks(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "0 [(1, 'completed'), (2, 'completed')]"
     assert len([line for line in code.splitlines() if line.strip()]) <= 15
+
+
+def timeless(line: str) -> str:
+    """A line of a run without the two things that may differ: when, and which of the two coders."""
+    return re.sub(r"^\d\d:\d\d:\d\d (ada|ben) ", "coder ", re.sub(r"^\S+ cleo ", "cleo ", line))
+
+
+@pytest.mark.slow
+def test_the_output_in_the_readme_is_what_the_demo_prints(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    [shown] = re.findall(r"^```text\n(.*?)^```", readme, re.S | re.M)
+
+    done = run_python(tmp_path, "-m", "runner", "demo", str(tmp_path / "demo"))
+
+    assert done.returncode == 0, done.stderr
+    printed = {timeless(line) for line in (done.stdout + done.stderr).splitlines()}
+    assert {timeless(line) for line in shown.splitlines() if line != "..."} <= printed
+
+
+@pytest.mark.slow
+def test_the_tutorial_works_as_it_stands(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    (tmp_path / ".tasks").mkdir()
+    (tmp_path / ".xcsh" / "agents").mkdir(parents=True)
+    for name, block in re.findall(r"`([\w./]+)`:\n\n((?:    .*\n|\n)+)", text):
+        (tmp_path / name).write_text(textwrap.dedent(block).strip() + "\n")
+
+    done = run_python(tmp_path, "-m", "runner", "run", "--drain")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "verify failed" in done.stdout
+    assert len((tmp_path / "haiku.txt").read_text().splitlines()) == 3
