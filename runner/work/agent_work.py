@@ -14,7 +14,7 @@ from runner.board.task import Task
 from runner.core.layout import Layout
 from runner.core.settings import Settings
 from runner.team.outcome import Done, HandedBack, Lost, Outcome
-from runner.team.types import Assignment, Mail, Teammate, Work
+from runner.team.types import Assignment, Mail, Teammate
 from runner.work.admission import Admission, Equipment, Refusal
 from runner.work.attempt import Attempt, Means
 from runner.work.carry import keep, recall
@@ -47,9 +47,9 @@ def agent_work(
     admission: Admission,
     ledger: Ledger,
     environ: Mapping[str, str],
-) -> Work:
+) -> AgentWork:
     """The `Work` of a run; everything handed in is shared by its teammates."""
-    return _AgentWork(
+    return AgentWork(
         layout=layout,
         settings=settings,
         models=models,
@@ -61,7 +61,9 @@ def agent_work(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _AgentWork:
+class AgentWork:
+    """A `Work`: called with an assignment and a teammate."""
+
     layout: Layout
     settings: Settings
     models: Models
@@ -80,7 +82,7 @@ class _AgentWork:
             )
         except Refusal as refusal:
             return HandedBack(reason=str(refusal))
-        async with self._begin(equipment, task, teammate) as attempt:
+        async with self.begin(equipment, task, teammate) as attempt:
             if isinstance(assigned, Mail):
                 await attempt.tell_mail(assigned)
             timeout_s = (task.timeout_s if task else None) or self.settings.limits.timeout_s
@@ -97,7 +99,7 @@ class _AgentWork:
             )
 
     @asynccontextmanager
-    async def _begin(
+    async def begin(
         self, equipment: Equipment, task: Task | None, teammate: Teammate
     ) -> AsyncIterator[Attempt]:
         """An attempt with its history and transcript; what it learned is kept at the end."""

@@ -17,11 +17,11 @@ from runner.errors import (
     ModelRejected,
     ModelUnavailable,
 )
-from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached, Lost
+from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached, Lost, Outcome
 from runner.testing.clock import FakeClock
-from runner.testing.model import ScriptedModel, call, calls, give_up, say, submit
+from runner.testing.model import ScriptedModel, Step, call, calls, give_up, say, submit
 from runner.work.calls import CUT, NOT_RUN
-from runner.work.messages import ModelReply, ToolCall, UserTurn
+from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, ToolCall, UserTurn
 from runner.work.repeats import NUDGE
 from runner.work.result import NO_SUBMIT, NULL_DATA
 from runner.work.retry import MAX_TRIES
@@ -91,8 +91,8 @@ async def test_a_call_cut_at_the_token_limit_does_not_run_and_the_model_is_told(
     assert isinstance(outcome, Done)
     assert not (stage.root / "a.txt").exists()
     assert CUT in told(stage.scripted)
-    for turn in stage.scripted.requests[-1].turns:
-        json.dumps([one.arguments for one in getattr(turn, "calls", ())])
+    said = [one for one in stage.scripted.requests[-1].turns if isinstance(one, AssistantTurn)]
+    assert json.dumps(said[-1].calls[0].arguments) == "{}"
 
 
 async def test_a_cut_call_under_another_stop_reason_and_a_broken_one_do_not_run_either(
@@ -142,9 +142,9 @@ async def test_a_call_without_arguments_runs_with_none(stage: Stage) -> None:
     asked = ToolCall(id="l", name="ls", arguments=None, raw=" ")
     await stage.do(ModelReply(calls=(asked,), stop="tool_calls", usd=0.0), submit(1))
 
-    (turn,) = [one for one in stage.scripted.requests[-1].turns if getattr(one, "calls", ())]
-    assert turn.calls[0].arguments == {}  # type: ignore[union-attr]
-    assert ".tasks" not in told(stage.scripted) or "broken" not in told(stage.scripted)
+    said = [one for one in stage.scripted.requests[-1].turns if isinstance(one, AssistantTurn)]
+    assert said[-1].calls[0].arguments == {}
+    assert "broken" not in told(stage.scripted)
 
 
 # E3
@@ -173,7 +173,6 @@ async def test_every_call_of_a_turn_gets_its_result_in_order_before_any_message(
 async def test_a_message_that_arrives_meanwhile_joins_the_next_user_turn_behind_the_results(
     stage: Stage,
 ) -> None:
-    stage.settings = replace(stage.settings, team="red")
     task = await stage.claim()
     stage.model = Interrupted(stage, [call("ls"), submit(1)])
 
@@ -195,7 +194,7 @@ class Interrupted(ScriptedModel):
         super().__init__(steps)
         self._stage = stage
 
-    async def reply(self, request):  # type: ignore[no-untyped-def]
+    async def reply(self, request: ModelRequest) -> ModelReply:
         if not self.requests:
             self._stage.post.arrive("hurry")
         return await super().reply(request)
@@ -211,8 +210,11 @@ async def test_an_empty_turn_is_no_result_and_leaves_no_empty_message(stage: Sta
 
     assert isinstance(outcome, Done)
     for turn in stage.scripted.requests[-1].turns:
-        assert turn.text.strip() or getattr(turn, "results", ()) or getattr(turn, "calls", ())
-        assert all(result.text.strip() for result in getattr(turn, "results", ()))
+        parts = turn.results if isinstance(turn, UserTurn) else turn.calls
+        assert turn.text.strip() or parts
+    answers = stage.scripted.requests[-1].turns[-1]
+    assert isinstance(answers, UserTurn)
+    assert answers.results[0].text.strip()
 
 
 # E5
@@ -340,8 +342,9 @@ async def test_the_timeout_ends_a_model_that_never_answers(stage: Stage) -> None
 
 
 class Silent(ScriptedModel):
-    async def reply(self, request):  # type: ignore[no-untyped-def]
+    async def reply(self, request: ModelRequest) -> ModelReply:
         await anyio.sleep_forever()
+        raise AssertionError("unreachable: it sleeps for ever")
 
 
 async def test_the_budget_ends_the_attempt_before_the_call(stage: Stage) -> None:
@@ -394,8 +397,8 @@ async def test_an_overloaded_model_is_asked_again_and_the_wait_is_no_time_of_the
     clock = FakeClock()
     stage.clock = clock
     task = await stage.claim(timeout=30)
-    steps = [ModelOverloaded("busy", retry_after_s=45), submit(1)]
-    outcomes = []
+    steps: list[Step] = [ModelOverloaded("busy", retry_after_s=45), submit(1)]
+    outcomes: list[Outcome] = []
     async with anyio.create_task_group() as tasks:
 
         async def work() -> None:

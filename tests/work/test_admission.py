@@ -1,0 +1,157 @@
+"""Who may begin what, and which boards are refused as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from runner.board.snapshot import Snapshot
+from runner.board.task import Claimant
+from runner.core.settings import Settings
+from runner.errors import NoModel
+from runner.testing.board import make_board
+from runner.testing.model import ScriptedModel
+from runner.work.admission import Admission
+from runner.work.models import Models
+
+if TYPE_CHECKING:
+    from tests.work.conftest import Stage
+
+ANN = Claimant(name="ann", role="coder")
+
+
+def admission(stage: Stage, **settings: Any) -> Admission:
+    chosen = replace(Settings(), **settings)
+    given = None if "model" in settings else ScriptedModel()
+    models = Models(chosen, base_dir=stage.root, given=given)
+    return Admission(stage.layout, chosen, models, home=stage.root / "home")
+
+
+async def board(stage: Stage, *tasks: dict[str, Any]) -> Snapshot:
+    make_board(stage.root, tasks)
+    return await stage.mate.board.scan()
+
+
+@pytest.fixture
+async def reason(stage: Stage) -> Callable[..., Any]:
+    async def ask(claimant: Claimant = ANN, settings: Any = (), **fields: Any) -> str | None:
+        snapshot = await board(stage, {"id": 1, **fields})
+        return admission(stage, **dict(settings)).refuses_for(claimant)(snapshot.tasks["1"])
+
+    return ask
+
+
+async def test_a_plain_task_is_not_refused(reason: Callable[..., Any]) -> None:
+    assert await reason() is None
+
+
+async def test_an_unknown_agent_is_refused_with_the_names_there_are(
+    reason: Callable[..., Any],
+) -> None:
+    assert await reason(agent="Coder") == (
+        'Unknown agent "Coder". Available: explore, plan, designer, reviewer, task, quick_task'
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "settings", "why"),
+    [
+        ({"plan": True}, {}, "plan mode is not part of this version"),
+        ({"isolated": True}, {}, "worktree of its own is not part of this version"),
+        ({"isolated": True, "run": "true"}, {}, "worktree"),
+        ({}, {"isolation": True}, "worktree"),
+        ({"agent": "task"}, {"disabled_agents": frozenset({"task"})}, "switched off"),
+        ({"schema": {"type": "flot"}}, {}, "the schema of the task cannot be used"),
+        ({}, {"schema": {"elements": 1}}, "the schema in team.yaml cannot be used"),
+        ({}, {"model": "openai/x"}, "provider openai is not part of this version"),
+    ],
+)
+async def test_what_cannot_be_done_here_is_refused_with_the_reason(
+    reason: Callable[..., Any], fields: dict[str, Any], settings: dict[str, Any], why: str
+) -> None:
+    assert why in await reason(settings=settings.items(), **fields)
+
+
+@pytest.mark.parametrize(
+    ("front", "why"),
+    [
+        ({"permissionMode": "plan"}, "plan mode"),
+        ({"isolation": "worktree"}, "isolation of agent 'odd'"),
+        ({"tools": "teleport"}, "can use none of its tools"),
+        ({"output": {"type": "flot"}}, "output of agent 'odd'"),
+    ],
+)
+async def test_an_agent_that_cannot_work_here_is_refused_with_the_reason(
+    stage: Stage, reason: Callable[..., Any], front: dict[str, Any], why: str
+) -> None:
+    stage.agent("odd", **front)
+
+    assert why in await reason(agent="odd")
+
+
+@pytest.mark.parametrize(
+    ("claimant", "name"),
+    [
+        (Claimant(name="a", role="coder", agent="writer"), "writer"),
+        (Claimant(name="a", role="coder"), "coder"),
+        (Claimant(name="a", role="nobody"), "task"),
+        (Claimant(name="a"), "task"),
+    ],
+)
+def test_the_default_agent_is_ones_own_then_the_one_named_like_the_role_then_task(
+    stage: Stage, claimant: Claimant, name: str
+) -> None:
+    stage.agent("writer")
+    stage.agent("coder")
+
+    assert admission(stage).equip(None, claimant).agent.name == name
+
+
+async def test_the_agents_own_schema_goes_before_the_tasks_before_the_teams(
+    stage: Stage,
+) -> None:
+    number, text = {"type": "float64"}, {"type": "string"}
+    stage.agent("own", output={"type": "boolean"})
+    snapshot = await board(
+        stage, {"id": 1, "agent": "own", "schema": number}, {"id": 2, "schema": number}, {"id": 3}
+    )
+    rules = admission(stage, schema=text)
+
+    for task_id, value in (("1", True), ("2", 1.5), ("3", "x")):
+        schema = rules.equip(snapshot.tasks[task_id], ANN).schema
+        assert schema is not None
+        assert schema.problems(value) == []
+
+
+async def test_a_board_whose_open_tasks_need_no_model_passes(stage: Stage) -> None:
+    snapshot = await board(
+        stage,
+        {"id": 1, "run": "true"},
+        {"id": 2, "status": "completed"},
+        {"id": 3, "agent": "nobody"},
+        {"id": 4},
+    )
+
+    admission(stage, model=None).preflight(snapshot, [ANN], only=frozenset({"1", "2", "3"}))
+
+
+async def test_no_usable_model_for_one_open_task_refuses_the_whole_run(stage: Stage) -> None:
+    snapshot = await board(
+        stage, {"id": 1, "run": "true"}, {"id": 2}, {"id": 3, "required_role": "x"}
+    )
+
+    with pytest.raises(NoModel, match="no usable model for task 2, 3") as raised:
+        admission(stage, model="script/gone.yaml").preflight(snapshot, [ANN])
+    assert "gone.yaml is missing" in str(raised.value)
+
+
+async def test_one_member_whose_agent_has_a_model_is_enough(stage: Stage) -> None:
+    (stage.root / "s.yaml").write_text("default: []", encoding="utf-8")
+    stage.agent("scripted", model="script/s.yaml")
+    snapshot = await board(stage, {"id": 1})
+    bob = Claimant(name="bob", role="worker", agent="scripted")
+
+    admission(stage, model=None).preflight(snapshot, [ANN, bob])

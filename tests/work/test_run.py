@@ -1,0 +1,67 @@
+"""A whole run from Python."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runner.core.settings import Budget, MemberSpec, Settings
+from runner.errors import BoardNotFound, NoModel
+from runner.testing.board import make_board
+from runner.testing.model import ScriptedModel, call, submit
+from runner.work.run import run_team
+
+SOLO = Settings(members=(MemberSpec(name="ann"),))
+
+
+async def test_a_team_does_the_whole_board_and_reports_it(tmp_path: Path) -> None:
+    make_board(tmp_path, [{"id": 1}, {"id": 2, "blockedBy": [1]}, {"id": 3, "run": "true"}])
+    model = ScriptedModel(
+        tasks={"1": [call("write", path="a.txt", content="A"), submit("one")], "2": [submit("two")]}
+    )
+
+    report = await run_team(tmp_path, model=model, home=tmp_path)
+
+    assert report.exit_code == 0
+    assert (tmp_path / "a.txt").read_text() == "A"
+    model.assert_exhausted()
+
+
+async def test_without_a_model_nothing_is_claimed(tmp_path: Path) -> None:
+    layout = make_board(tmp_path, [{"id": 1}, {"id": 2, "run": "touch done"}])
+    before = (layout.tasks / "task_2.json").read_bytes()
+
+    with pytest.raises(NoModel, match="no usable model for task 1"):
+        await run_team(tmp_path, settings=Settings(), home=tmp_path, only=[1])
+
+    assert (layout.tasks / "task_2.json").read_bytes() == before
+    assert not (tmp_path / "done").exists()
+
+
+async def test_settings_come_from_team_yaml_and_the_environment(tmp_path: Path) -> None:
+    make_board(tmp_path, [{"id": 1}])
+    (tmp_path / "s.yaml").write_text("default: [{calls: [{submit_result: {data: 1}}]}]")
+    (tmp_path / "team.yaml").write_text("model: script/gone.yaml\nmembers: 1\n")
+
+    report = await run_team(tmp_path, home=tmp_path, environ={"RUNNER_MODEL": "script/s.yaml"})
+
+    assert report.exit_code == 0
+
+
+async def test_a_budget_that_is_used_up_hands_the_task_back_and_ends_with_four(
+    tmp_path: Path,
+) -> None:
+    make_board(tmp_path, [{"id": 1}])
+    settings = replace(SOLO, budget=Budget(tokens=1))
+
+    report = await run_team(tmp_path, settings=settings, model=ScriptedModel(), home=tmp_path)
+
+    assert report.exit_code == 4
+    assert [task.status for task in report.tasks] == ["pending"]
+
+
+async def test_a_folder_without_a_board_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(BoardNotFound):
+        await run_team(tmp_path)

@@ -1,0 +1,69 @@
+"""The public fake model."""
+
+from __future__ import annotations
+
+import pytest
+
+from runner.testing.model import (
+    ScriptedModel,
+    ScriptExhausted,
+    call,
+    calls,
+    give_up,
+    say,
+    submit,
+)
+from runner.work.messages import ModelReply, ModelRequest, UserTurn
+
+
+async def ask(model: ScriptedModel, **about: str) -> ModelReply:
+    return await model.reply(ModelRequest(system="", turns=(UserTurn(text="go"),), about=about))
+
+
+async def test_the_attempt_goes_before_the_task_before_the_agent_before_everybody() -> None:
+    model = ScriptedModel(
+        [say("anybody")],
+        tasks={"1": [say("one")], "1/2": [say("second")]},
+        agents={"coder": [say("coder")]},
+    )
+
+    said = [
+        (await ask(model, task="1", attempt="2", agent="coder")).text,
+        (await ask(model, task="1", attempt="1", agent="coder")).text,
+        (await ask(model, task="2", attempt="1", agent="coder")).text,
+        (await ask(model, task="2", attempt="1", agent="other")).text,
+    ]
+
+    assert said == ["second", "one", "coder", "anybody"]
+    model.assert_exhausted()
+    assert len(model.requests_of(1)) == 2
+
+
+async def test_a_call_beyond_the_script_fails_and_is_told_again_at_the_end() -> None:
+    model = ScriptedModel([say("one")])
+    await ask(model)
+
+    with pytest.raises(ScriptExhausted, match="turn 2 of 'turns' and has 1"):
+        await ask(model)
+    with pytest.raises(AssertionError, match="turn 2 of 'turns'"):
+        model.assert_exhausted()
+
+
+async def test_leftover_turns_fail_at_the_end() -> None:
+    with pytest.raises(AssertionError, match="task 1: 2 of 2 turns were not used"):
+        ScriptedModel(tasks={"1": [say("a"), say("b")]}).assert_exhausted()
+
+
+async def test_an_exception_in_the_script_is_raised() -> None:
+    with pytest.raises(OSError, match="cut"):
+        await ask(ScriptedModel([OSError("cut")]))
+
+
+def test_turns_are_easily_made() -> None:
+    both = calls(say("two at once"), call("ls"), submit({"n": 1}))
+
+    assert both.text == "two at once"
+    assert [one.name for one in both.calls] == ["ls", "submit_result"]
+    assert len({one.id for one in both.calls}) == 2
+    assert give_up("no").calls[0].arguments == {"error": "no"}
+    assert ScriptedModel().price_usd(1, 1) == 0
