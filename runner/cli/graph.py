@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from runner.board.folder import unblocked_by
 from runner.board.snapshot import Snapshot
 from runner.board.task import Key, Task, order_key
 
@@ -20,7 +21,7 @@ def as_data(snapshot: Snapshot) -> dict[str, Any]:
         "edges": [
             {"from": tasks[key].id if key in tasks else key, "to": task.id}
             for task in tasks.values()
-            for key in task.blocked_by
+            for key in _blockers(task)
         ],
     }
 
@@ -34,7 +35,7 @@ def tree(snapshot: Snapshot) -> Iterator[str]:
     children: dict[Key, list[Key]] = {key: [] for key in tasks}
     roots = []
     for key, task in tasks.items():
-        blockers = [blocker for blocker in task.blocked_by if blocker in tasks]
+        blockers = [blocker for blocker in _blockers(task) if blocker in tasks]
         for blocker in blockers:
             children[blocker].append(key)
         if not blockers:
@@ -75,6 +76,11 @@ def _branch(
             for at, child in enumerate(children[key])
         ]
         stack.extend(reversed(branches))
+
+
+def _blockers(task: Task) -> tuple[Key, ...]:
+    """What the task waits for, and what it waited for until that was completed."""
+    return (*unblocked_by(task), *task.blocked_by)
 
 
 def _shown(snapshot: Snapshot) -> dict[Key, Task]:

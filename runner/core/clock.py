@@ -6,8 +6,6 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
-import anyio
-
 
 class Clock(Protocol):
     """What the runner may ask of time. `testing.FakeClock` is the other implementation."""
@@ -35,6 +33,8 @@ class SystemClock:
         return time.monotonic()  # noqa: TID251 - this is the one place
 
     async def sleep(self, seconds: float) -> None:
+        import anyio  # here: commands without an event loop do not pay for it
+
         await anyio.sleep(seconds)
 
 

@@ -21,6 +21,7 @@ from runner.errors import ConfigError
 DEFAULT_MEMBER_NAMES = ("alice", "bob", "carol")
 _MORE_NAMES = ("dave", "erin", "frank", "grace", "heidi", "ivan", "judy", "mallory", "niaj")
 DEFAULT_ROLE = "worker"
+RESERVED_NAME = "lead"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,11 +249,11 @@ def _member(at: str, item: Any) -> MemberSpec:
             reader(value)
         except Unfit as unfit:
             raise Unfit(unfit.expected, at=f"{at}.{key}", found=value) from None
-    if fields["name"] == "lead" and not fields.get("agent"):
+    if fields["name"] == RESERVED_NAME:
         raise Unfit(
-            "another name: lead is the person at the command line, unless an agent plays it",
+            f"another name: {RESERVED_NAME} is reserved for the person at the command line",
             at=f"{at}.name",
-            found="lead",
+            found=RESERVED_NAME,
         )
     return MemberSpec(
         name=fields["name"], role=fields.get("role") or DEFAULT_ROLE, agent=fields.get("agent")

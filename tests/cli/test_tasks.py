@@ -280,6 +280,15 @@ def test_graph_draws_each_task_under_its_first_blocker(cli: Cli) -> None:
     assert {"from": 3, "to": 4} in data["edges"]
 
 
+def test_graph_keeps_the_order_of_work_that_is_done(cli: Cli) -> None:
+    cli.board({"run": "true"}, {"run": "true", "blockedBy": [1]})
+    cli("run", "--drain", "--members", "1")
+    assert cli("tasks", "graph").out.splitlines() == [
+        "1 Task 1 [completed]",
+        "└─ 2 Task 2 [completed]",
+    ]
+
+
 def test_graph_of_rings_and_long_chains_ends(cli: Cli) -> None:
     chain = [{"id": 1}] + [{"id": n, "blockedBy": [n - 1]} for n in range(2, 1200)]
     cli.board(*chain, {"id": "a", "blockedBy": ["b"]}, {"id": "b", "blockedBy": ["a"]})
