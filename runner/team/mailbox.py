@@ -9,12 +9,13 @@ Everything here is synchronous: one call is one hop.
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from runner.core.clock import Clock, to_iso
 from runner.core.files import (
@@ -34,18 +35,20 @@ ROTATE_BYTES = 65536
 """A wholly read inbox of this size or more is put away."""
 
 Stamp = tuple[int, int, int] | None
+_HEAD_BYTES = 256
 _OWN_KEYS = frozenset({"id", "type", "from", "content", "timestamp"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cursor:
-    """How far an inbox is read: `offset` bytes of the file with this `inode`.
+    """How far an inbox is read: `offset` bytes of the file that begins with `head`.
 
-    `ids` are those of the messages before `offset`: they tell a copied or re-written file apart
-    from new mail. Damaged lines before `reported` have been set aside.
+    `head` is a digest of the first line: an inode will not do, a new file may get that of an old
+    one. `ids` are those of the messages before `offset`: they tell a rewritten file from new mail.
+    Damaged lines before `reported` have been set aside.
     """
 
-    inode: int = 0
+    head: str = ""
     offset: int = 0
     ids: frozenset[str] = frozenset()
     reported: int = 0
@@ -100,41 +103,41 @@ class Mailbox:
             except FileNotFoundError:
                 return Batch()
             with stream:
-                start = _start(saved, taken, os.fstat(stream.fileno()))
-                stream.seek(start.offset)
+                start = _start(saved, taken, stream)
                 data = stream.read()
             batch = _parse(data, start)
             fresh = [line for line in batch.damaged if line["offset"] >= start.reported]
             if fresh:
                 for line in fresh:
                     append_line(self.damaged_file, encode_line({"file": self.path.name, **line}))
-                kept = saved if saved.inode == start.inode else Cursor(inode=start.inode)
+                kept = saved if saved.head == start.head else replace(start, offset=0)
                 self._save(replace(kept, reported=batch.cursor.reported))
             return replace(batch, damaged=tuple(fresh))
 
     def commit(self, upto: Cursor) -> None:
         """Remember that everything before `upto` is read; an older place changes nothing."""
         with locked(self._lock_file):
-            stamp = self.stamp()
             saved = self._load()
-            if stamp is None or stamp[0] != upto.inode:
+            try:
+                with self.path.open("rb") as stream:
+                    head, size = _head(stream), os.fstat(stream.fileno()).st_size
+            except FileNotFoundError:
                 return
-            if saved.inode == upto.inode and saved.offset >= upto.offset:
+            if head != upto.head or (saved.head == head and saved.offset >= upto.offset):
                 return
-            if upto.offset == stamp[1] >= ROTATE_BYTES:
-                # a death between the two leaves a cursor of another inode: read from the start
+            if upto.offset == size >= ROTATE_BYTES:
+                # a death between the two leaves a cursor of another file: read from the start
                 self.path.rename(self._archive())
                 self._save(Cursor())
             else:
-                reported = saved.reported if saved.inode == upto.inode else 0
+                reported = saved.reported if saved.head == head else 0
                 self._save(replace(upto, reported=max(reported, upto.reported)))
 
     def peek(self) -> tuple[Message, ...]:
         """The unread messages; nothing is consumed and nothing is written."""
         try:
             with self.path.open("rb") as stream:
-                start = _start(self._load(), None, os.fstat(stream.fileno()))
-                stream.seek(start.offset)
+                start = _start(self._load(), None, stream)
                 return _parse(stream.read(), start).messages
         except FileNotFoundError:
             return ()
@@ -149,7 +152,7 @@ class Mailbox:
         try:
             value = json.loads(self._cursor_file.read_bytes())
             return Cursor(
-                inode=int(value["inode"]),
+                head=str(value["head"]),
                 offset=int(value["offset"]),
                 ids=frozenset(str(one) for one in value["ids"]),
                 reported=int(value["reported"]),
@@ -161,7 +164,7 @@ class Mailbox:
     def _save(self, cursor: Cursor) -> None:
         value = {
             "version": STATE_VERSION,
-            "inode": cursor.inode,
+            "head": cursor.head,
             "offset": cursor.offset,
             "reported": cursor.reported,
             "ids": sorted(cursor.ids),
@@ -169,15 +172,25 @@ class Mailbox:
         atomic_write(self._cursor_file, encode_json(value))
 
 
-def _start(saved: Cursor, taken: Cursor | None, found: os.stat_result) -> Cursor:
-    """Where to go on in the file that is there now."""
+def _start(saved: Cursor, taken: Cursor | None, stream: BinaryIO) -> Cursor:
+    """Where to go on in the file that is there now; `stream` is left at that place."""
+    head, size = _head(stream), os.fstat(stream.fileno()).st_size
     known = [saved] if taken is None else [saved, taken]
-    same = [one for one in known if one.inode == found.st_ino and one.offset <= found.st_size]
+    same = [one for one in known if one.head == head and one.offset <= size]
     if same:
         furthest = max(same, key=lambda one: one.offset)
-        return replace(furthest, reported=max(one.reported for one in same))
-    # another file under this name: read it all, but nothing a second time
-    return Cursor(inode=found.st_ino, ids=frozenset().union(*(one.ids for one in known)))
+        start = replace(furthest, reported=max(one.reported for one in same))
+    else:
+        # another file under this name: read it all, but nothing a second time
+        start = Cursor(head=head, ids=frozenset().union(*(one.ids for one in known)))
+    stream.seek(start.offset)
+    return start
+
+
+def _head(stream: BinaryIO) -> str:
+    stream.seek(0)
+    first = stream.readline(_HEAD_BYTES).rstrip(b"\r\n")
+    return hashlib.sha256(first).hexdigest()[:16]
 
 
 def _parse(data: bytes, start: Cursor) -> Batch:
@@ -201,7 +214,7 @@ def _parse(data: bytes, start: Cursor) -> Batch:
         _keep(last, messages, ids)
         offset += len(rest)
     cursor = Cursor(
-        inode=start.inode,
+        head=start.head,
         offset=offset,
         ids=frozenset(ids),
         reported=max(start.reported, offset),

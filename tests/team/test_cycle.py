@@ -176,7 +176,7 @@ async def test_a_finished_blocker_wakes_who_waits_without_a_tick(tmp_path: Path)
     layout, clock = make_board(tmp_path, [{}, {"blockedBy": [1]}, {"blockedBy": [1]}]), FakeClock()
 
     async def work(assignment: Assignment, mate: Teammate) -> Outcome:
-        await mate.clock.sleep(1 if mate.board and task_id(assignment) == 1 else 100)
+        await mate.clock.sleep(1 if task_id(assignment) == 1 else 100)
         return Done()
 
     async with running_team(layout, work=work, members=["ann", "bob"], clock=clock) as team:
