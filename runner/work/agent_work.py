@@ -171,25 +171,26 @@ class AgentWork:
     async def _history(self, means: Means) -> History:
         """What goes before the first request: carried turns, the identity, the assignment."""
         carried = recall(means, self.settings)
-        turns = carried.turns if carried else ()
+        history = carried.history if carried else History()
         await means.transcript.write(
             "start",
             **means.about(),
             agent=means.agent.name,
             model=means.model.name,
             system=means.system,
-            carried=len(turns),
+            carried=len(history),
             carriedFrom=str(carried.transcript) if carried else None,
         )
         if means.task is None or means.contract is None:
-            return History(turns)
-        known = with_identity(turns, _identity(means.teammate))
-        if len(known) > len(turns):
-            means.emit("identity.injected", messages=len(turns))
-        history = History(known)
+            return history
+        known = with_identity(history.turns, _identity(means.teammate))
+        inserted = len(known) > len(history)
+        if inserted:
+            means.emit("identity.injected", messages=len(history))
+            history = History(known)
         text = means.redact(assignment(means.task, means.contract, means.context.workspace.root))
         history.tell(text)
-        await means.transcript.write("user", text=text, identity=len(known) > len(turns))
+        await means.transcript.write("user", text=text, identity=inserted)
         return history
 
 

@@ -8,19 +8,18 @@ from pathlib import Path
 from runner.core.settings import Settings
 from runner.work.attempt import Means
 from runner.work.history import History
-from runner.work.messages import Turn
 
 _PLACE = "carried history"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carried:
-    """Turns that fit only the same agent, model and workspace; `transcript` is their record."""
+    """A history that fits only the same agent, model and workspace; `transcript` records it."""
 
     agent: str
     model: str
     workspace: Path
-    turns: tuple[Turn, ...]
+    history: History
     transcript: Path
 
 
@@ -35,10 +34,11 @@ def recall(means: Means, settings: Settings) -> Carried | None:
 
 def keep(means: Means, history: History) -> None:
     """Keep the history of an attempt that ended in whatever way."""
+    history.settle()
     means.teammate.memory[_PLACE] = Carried(
         agent=means.agent.name,
         model=means.model.name,
         workspace=means.context.workspace.root,
-        turns=history.settle(),
+        history=history,
         transcript=means.transcript.path,
     )

@@ -69,10 +69,15 @@ class History:
         self._checked = len(self._turns)
         return tuple(self._turns)
 
-    def settle(self) -> tuple[Turn, ...]:
-        """What may be kept for later after an end of any kind: whole, with every call answered."""
-        self._turns = list(mended(self._turns))
-        return tuple(self._turns)
+    def settle(self) -> None:
+        """Make it whole after an end of any kind: calls without a result get one that says so."""
+        results: tuple[ToolResult, ...] = ()
+        at = len(self._turns) - 1
+        if at > 0 and isinstance(last := self._turns[at], UserTurn):
+            results, at = last.results, at - 1
+        asked = self._turns[at] if at >= 0 else None
+        if isinstance(asked, AssistantTurn):
+            self.tell("", [interrupted(call) for call in asked.calls[len(results) :]])
 
     def _append(self, turn: Turn) -> None:
         if self._turns and (joined := _joined(self._turns[-1], turn)) is not None:

@@ -11,7 +11,7 @@ import pytest
 from runner.team.outcome import Done, Failed, HandedBack, LimitReached
 from runner.testing.model import ScriptedModel, call, calls, say, submit
 from runner.work.agent_work import AgentWork
-from runner.work.history import INTERRUPTED
+from runner.work.history import INTERRUPTED, History
 from runner.work.loop import run_attempt
 from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, ToolSpec, UserTurn
 from runner.work.run import crew
@@ -62,10 +62,9 @@ async def test_identity_is_inserted_at_three_carried_messages_and_not_at_four(
         letter = await stage.post.receive()
         assert letter is not None
         await stage.work(letter, step)
-    stage.mate.memory["carried history"] = replace(
-        stage.mate.memory["carried history"],
-        turns=stage.mate.memory["carried history"].turns[:carried],
-    )
+    kept = stage.mate.memory["carried history"]
+    short = History(kept.history.turns[:carried])
+    stage.mate.memory["carried history"] = replace(kept, history=short)
 
     await stage.do(submit(1))
 
@@ -191,7 +190,7 @@ async def test_a_cancelled_attempt_leaves_a_closed_transcript_and_a_whole_histor
         tasks.cancel_scope.cancel()
 
     assert [line["kind"] for line in stage.transcript()] == ["start", "user"]
-    assert len(stage.mate.memory["carried history"].turns) == 3
+    assert len(stage.mate.memory["carried history"].history) == 3
 
 
 class Slow(ScriptedModel):

@@ -74,6 +74,33 @@ def test_a_call_without_a_result_is_answered_as_interrupted_and_may_have_taken_e
     assert all(one.is_error and one.text == INTERRUPTED for one in answers.results)
 
 
+@pytest.mark.parametrize("answered", [0, 1, 2])
+def test_a_history_that_was_cut_in_a_turn_is_settled_with_one_result_for_each_call(
+    answered: int,
+) -> None:
+    history = History([UserTurn(text="go")])
+    kept = history.hear("", [call("a"), call("b")])
+    for one in kept[:answered]:
+        history.tell("", [result(one.id)])
+
+    history.settle()
+
+    assert history.for_request() == mended(history.turns)
+    answers = history.turns[-1]
+    assert isinstance(answers, UserTurn)
+    assert [one.text for one in answers.results] == ["ok"] * answered + [INTERRUPTED] * (
+        2 - answered
+    )
+
+
+def test_settling_a_history_without_open_calls_changes_nothing() -> None:
+    whole: tuple[Turn, ...] = (UserTurn(text="a"), AssistantTurn(text="b"))
+    for turns in ((), whole[:1], whole):
+        history = History(turns)
+        history.settle()
+        assert history.turns == turns
+
+
 def test_a_result_without_its_call_is_dropped_and_results_stand_in_the_order_of_calls() -> None:
     turns = mended(
         [
