@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -54,9 +55,14 @@ def signature_of(status: os.stat_result) -> Signature:
 def read_content(path: Path) -> Content:
     """Read a regular file, links not followed. Raises: OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as stream:
-        signature = signature_of(os.fstat(descriptor))
-        return Content(stream.read(), signature)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as stream:
+            return Content(stream.readall(), signature_of(status))
+    finally:
+        os.close(descriptor)
 
 
 def read_entry(path: Path, content: Content) -> Entry:
@@ -114,17 +120,12 @@ class Folder:
         """Read one file now; None if it is gone. A first failure to parse is not settled."""
         path = self.path / name
         try:
-            status = path.lstat()
-            if not stat.S_ISREG(status.st_mode):
-                entry = Entry(name, signature_of(status), None, (_not_a_file(name),))
-            else:
-                entry = read_entry(path, read_content(path))
+            entry = read_entry(path, read_content(path))
         except FileNotFoundError:
             self._put(name, None)
             return None
         except OSError as error:
-            problem = _unreadable(name, error.strerror or str(error))
-            entry = Entry(name, signature_of(status), None, (problem,))
+            entry = _unreadable(path, error.strerror or str(error))
         if entry.task is None and entry.problems[0].kind == "invalid-json":
             entry = replace(entry, settled=False)
         self._put(name, entry)
@@ -154,10 +155,15 @@ class Folder:
             if again is not None and again.signature == entry.signature:
                 self._put(name, replace(again, settled=True))
 
-    def waiting_for(self, name: str) -> list[Task]:
-        """The pending tasks of `name`, then those of nobody, each in claiming order."""
-        items = [*self.pending.get(name, ()), *self.pending.get(None, ())]
-        return [task for _, _, file in items if (task := self.entries[file].task) is not None]
+    def waiting_for(self, name: str) -> Iterator[Task]:
+        """The pending tasks of `name`, then those of nobody, each in claiming order.
+
+        The folder may change meanwhile: what is gone by then is left out.
+        """
+        for _, _, file in (*self.pending.get(name, ()), *self.pending.get(None, ())):
+            entry = self.entries.get(file)
+            if entry is not None and entry.task is not None:
+                yield entry.task
 
     def _take_listing(self, listing: list[str]) -> None:
         self._listing = listing
@@ -264,11 +270,10 @@ def _meant_first(key: Key, found: list[Task]) -> list[Task]:
     return [replace(task, unclaimable=reason) for task in found]
 
 
-def _not_a_file(name: str) -> Problem:
-    message = "a link or a folder, not a regular file: not read"
-    return Problem(severity="error", kind="not-a-file", file=name, id=None, message=message)
-
-
-def _unreadable(name: str, reason: str) -> Problem:
-    message = f"cannot be read: {reason}"
-    return Problem(severity="error", kind="invalid-json", file=name, id=None, message=message)
+def _unreadable(path: Path, reason: str) -> Entry:
+    status = path.lstat()
+    kind, message = "invalid-json", f"cannot be read: {reason}"
+    if not stat.S_ISREG(status.st_mode):
+        kind, message = "not-a-file", "a link or a folder, not a regular file: not read"
+    problem = Problem(severity="error", kind=kind, file=path.name, id=None, message=message)
+    return Entry(path.name, signature_of(status), None, (problem,))

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 from runner.board import fields
 from runner.board.problem import Problem, Severity
@@ -16,8 +16,6 @@ from runner.core.ids import is_safe
 
 PREFIX = "task_"
 SUFFIX = ".json"
-
-_T = TypeVar("_T")
 
 
 class NotATask(Exception):
@@ -59,16 +57,13 @@ def load_object(file_name: str, data: bytes) -> dict[str, Any]:
 
 
 def _load(file_name: str, data: bytes) -> tuple[dict[str, Any], bool]:
-    doubled = False
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal doubled
-        found = dict(pairs)
-        doubled = doubled or len(found) != len(pairs)
-        return found
-
+    """The object, and whether a key of it stands there twice."""
     try:
-        value = json.loads(data.removeprefix(codecs.BOM_UTF8).decode(), object_pairs_hook=unique)
+        text = data.removeprefix(codecs.BOM_UTF8).decode()
+        try:
+            value, doubled = _STRICT.decode(text), False
+        except _DoubledKey:
+            value, doubled = json.loads(text), True
     except UnicodeDecodeError as error:
         raise _no_task(file_name, "invalid-json", f"not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -82,8 +77,52 @@ def _load(file_name: str, data: bytes) -> tuple[dict[str, Any], bool]:
     return value, doubled
 
 
+class _DoubledKey(Exception):
+    """Not JSON's business, but one of the two values would be lost when the file is written."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _DoubledKey
+    return found
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_unique)
+
+
 def _no_task(file_name: str, kind: str, message: str) -> NotATask:
     return NotATask(Problem(severity="error", kind=kind, file=file_name, id=None, message=message))
+
+
+class _Known(NamedTuple):
+    """How a field is read, and what it is called in `Task`."""
+
+    name: str
+    read: Callable[[object], object]
+    decides: bool = True
+
+
+_READERS = {
+    spelling: known
+    for field, known in {
+        "owner": _Known("owner", fields.name),
+        "blockedBy": _Known("blocked_by", fields.keys),
+        "agent": _Known("agent", fields.name),
+        "required_role": _Known("required_role", fields.name),
+        "priority": _Known("priority", fields.priority, decides=False),
+        "schema": _Known("schema", fields.schema),
+        "run": _Known("run", fields.command),
+        "verify": _Known("verify", fields.commands),
+        "plan": _Known("plan", fields.yes_no),
+        "isolated": _Known("isolated", fields.yes_no),
+        "timeout": _Known("timeout_s", fields.seconds),
+        "maxAttempts": _Known("max_attempts", fields.max_attempts),
+        "attempt": _Known("attempt", fields.attempt),
+        "retryAt": _Known("retry_at", fields.moment),
+    }.items()
+    for spelling in fields.spellings(field)
+}
 
 
 class _Reader:
@@ -101,7 +140,7 @@ class _Reader:
         if doubled:
             self._refuse("bad-field", "a key stands there twice, so one of its values is lost")
         self._check_name(key)
-        blocked_by = self._deciding("blockedBy", fields.keys)
+        read = self._understood()
         usage = self._raw.get("usage")
         task = Task(
             id=self._id,
@@ -109,28 +148,15 @@ class _Reader:
             file=self._file,
             subject=self._text("subject"),
             description=self._text("description"),
-            status=self._status(blocked_by),
-            owner=self._deciding("owner", fields.name),
-            blocked_by=blocked_by or (),
-            agent=self._deciding("agent", fields.name),
-            required_role=self._deciding("required_role", fields.name),
-            priority=self._telling("priority", fields.priority) or 0,
-            schema=self._deciding("schema", fields.schema),
-            run=self._deciding("run", fields.command),
-            verify=self._deciding("verify", fields.commands) or (),
-            plan=self._deciding("plan", fields.yes_no) or False,
-            isolated=self._deciding("isolated", fields.yes_no) or False,
-            timeout_s=self._deciding("timeout", fields.seconds),
-            max_attempts=self._deciding("maxAttempts", fields.max_attempts),
-            attempt=self._deciding("attempt", fields.attempt) or 0,
+            status=self._status(bool(read.get("blocked_by"))),
             claim=fields.claim(self._raw.get("claim")),
-            retry_at=self._deciding("retryAt", fields.moment),
             result=self._raw.get("result"),
             error=self._text("error") or None,
             started_at=self._quiet("startedAt"),
             finished_at=self._quiet("finishedAt"),
             usage=usage if isinstance(usage, dict) else None,
             raw=self._raw,
+            **read,
         )
         self._warn_beside_run(task)
         if self._unclaimable:
@@ -164,7 +190,7 @@ class _Reader:
                 f"the id inside is {self._id!r}, the file is named for another; the inside counts",
             )
 
-    def _status(self, blocked_by: tuple[Key, ...] | None) -> Status | None:
+    def _status(self, blocked: bool) -> Status | None:
         written = self._raw.get("status")
         if written is None:
             if self._text("subject"):
@@ -173,7 +199,7 @@ class _Reader:
             return None
         status = fields.status_of(written)
         if status is None and isinstance(written, str) and written.strip().lower() == "blocked":
-            status = "pending" if blocked_by else None
+            status = "pending" if blocked else None
         if status is None:
             self._refuse(
                 "unknown-status",
@@ -190,36 +216,29 @@ class _Reader:
                 return value
         return None
 
-    def _deciding(self, field: str, read: Callable[[object], _T]) -> _T | None:
-        """A field that decides about claiming: what cannot be understood forbids the claim."""
-        meanings: list[_T] = []
-        for spelling in fields.spellings(field):
-            value = self._raw.get(spelling)
-            if value is None:
+    def _understood(self) -> dict[str, Any]:
+        """The fields of `_READERS` that say something, by the name they have in `Task`.
+
+        What decides about claiming and cannot be understood forbids the claim.
+        """
+        read: dict[str, Any] = {}
+        for key, value in self._raw.items():
+            known = _READERS.get(key)
+            if known is None or value is None:
                 continue
             try:
-                meaning = read(value)
+                meaning = known.read(value)
             except fields.NotUnderstood as error:
-                shown = fields.words(value)[:60]
-                self._refuse("bad-field", f"{spelling}: found {shown}, expected {error}")
-                return None
-            if meaning:  # an empty one says nothing against another spelling
-                meanings.append(meaning)
-        if any(meaning != meanings[0] for meaning in meanings):
-            self._refuse("bad-field", f"{field} is there in spellings that say different things")
-        return meanings[0] if meanings else None
-
-    def _telling(self, field: str, read: Callable[[object], _T]) -> _T | None:
-        """A field whose loss harms nobody: what cannot be understood is only warned about."""
-        value = self._raw.get(field)
-        if value is None:
-            return None
-        try:
-            return read(value)
-        except fields.NotUnderstood as error:
-            shown = fields.words(value)[:60]
-            self._add("warning", "bad-field", f"{field}: found {shown}, expected {error}; ignored")
-            return None
+                message = f"{key}: found {fields.words(value)[:60]}, expected {error}"
+                if known.decides:
+                    self._refuse("bad-field", message)
+                else:
+                    self._add("warning", "bad-field", f"{message}; ignored")
+                continue
+            # an empty one says nothing against another spelling
+            if meaning and read.setdefault(known.name, meaning) != meaning:
+                self._refuse("bad-field", f"{key} contradicts another spelling of it")
+        return read
 
     def _quiet(self, field: str) -> datetime | None:
         try:
