@@ -23,8 +23,9 @@ def test_the_version_is_told_alone_and_as_an_option(capsys: pytest.CaptureFixtur
 
 def test_the_version_is_answered_before_anything_heavy_is_imported() -> None:
     code = (
-        "import sys; from runner.cli.main import main; main(['--version']);"
-        "print(sorted({'typer', 'rich', 'anyio', 'filelock', 'yaml', 'json'} & set(sys.modules)))"
+        "import sys; before = set(sys.modules); from runner.cli.main import main;"
+        "main(['--version']); new = set(sys.modules) - before;"
+        "print(sorted({'typer', 'rich', 'anyio', 'filelock', 'yaml', 'json'} & new))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
