@@ -8,7 +8,10 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What an attempt used. `usd` is None when a price is unknown. Times are seconds."""
+    """What an attempt used. `usd` is None when a price is unknown. Times are seconds.
+
+    `warnings` is what a reader of the record should know about the result.
+    """
 
     turns: int = 0
     tool_calls: int = 0
@@ -17,9 +20,11 @@ class Usage:
     usd: float | None = 0.0
     seconds: float = 0.0
     changed_files: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The form in a task file and in reports: camelCase keys."""
+        """The form in a task file and in reports: camelCase keys; `warnings` only if there are."""
+        warnings = {"warnings": list(self.warnings)} if self.warnings else {}
         return {
             "turns": self.turns,
             "toolCalls": self.tool_calls,
@@ -28,18 +33,15 @@ class Usage:
             "usd": self.usd,
             "seconds": round(self.seconds, 3),
             "changedFiles": list(self.changed_files),
+            **warnings,
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """A checked result. For a message turn `result` is None.
-
-    `note` is a warning that goes with the result and is kept in the task's record.
-    """
+    """A checked result. For a message turn `result` is None."""
 
     result: Any = None
-    note: str | None = None
     usage: Usage = field(default_factory=Usage)
 
 

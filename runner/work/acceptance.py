@@ -23,10 +23,11 @@ async def submit(attempt: Attempt, call: ToolCall, contract: ResultContract) -> 
     if isinstance(verdict, Declared):
         attempt.ended = Failed(error=attempt.means.redact(verdict.error))
         return attempt.result(call, "The task is given up, with your reason.")
-    attempt.means.emit("task.reported", note=verdict.note)
+    attempt.warnings = (verdict.warning,) if verdict.warning else ()
+    attempt.means.emit("task.reported", warnings=list(attempt.warnings))
     failure = await _failed_check(attempt)
     if failure is None:
-        attempt.ended = Done(result=verdict.data, note=verdict.note)
+        attempt.ended = Done(result=verdict.data)
         return attempt.result(call, ACCEPTED)
     return _refused_by_check(attempt, call, verdict, failure)
 

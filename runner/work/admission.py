@@ -18,6 +18,7 @@ from runner.agents.discovery import Discovery, discover_agents, get_agent
 from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant, Key, Task
 from runner.core.layout import Layout
+from runner.core.log import get_logger
 from runner.core.settings import Settings
 from runner.errors import ModelUnavailable, NoModel, UnknownAgent
 from runner.work.jtd import SchemaInvalid
@@ -58,10 +59,20 @@ class Admission:
         self._settings = settings
         self._models = models
         self._home = home
+        self._warned: set[str] = set()
 
     def discover(self) -> Discovery:
-        """The agents as they are now; synchronous."""
-        return discover_agents(self._layout.workspace, self._home)
+        """The agents as they are now; synchronous. What is wrong with their files is logged."""
+        discovery = discover_agents(self._layout.workspace, self._home)
+        self._warn(discovery.warnings)
+        return discovery
+
+    def _warn(self, warnings: Iterable[str]) -> None:
+        """Each warning once per run."""
+        for warning in warnings:
+            if warning not in self._warned:
+                self._warned.add(warning)
+                get_logger(__name__).warning("agent_file", problem=warning)
 
     def refuses_for(self, claimant: Claimant) -> Callable[[Task], str | None]:
         """Why this claimant must not begin a task, on a discovery made now."""
@@ -122,6 +133,7 @@ class Admission:
             raise Refusal(f"isolation of agent {agent.name!r}: {NO_WORKTREES}")
         schema = self._schema(task, agent) if task is not None else None
         box = toolbox(agent)
+        self._warn(box.warnings)
         if box.unusable:
             raise Refusal(box.unusable)
         try:

@@ -198,7 +198,7 @@ def _why(outcome: Outcome) -> str | None:
     """The error or reason of an outcome that has one."""
     match outcome:
         case Done():
-            return outcome.note
+            return None
         case HandedBack():
             return outcome.reason
         case Lost():

@@ -89,6 +89,7 @@ class Attempt:
     output_tokens: int = 0
     usd: float | None = 0.0
     started: float = 0.0
+    warnings: tuple[str, ...] = ()
 
     def request(self) -> ModelRequest:
         """The next request; the rules of the history are checked here, for every provider."""
@@ -176,4 +177,5 @@ class Attempt:
             usd=self.usd,
             seconds=self.means.teammate.clock.monotonic() - self.started,
             changed_files=self.means.context.workspace.changed_files,
+            warnings=self.warnings,
         )

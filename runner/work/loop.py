@@ -10,7 +10,6 @@ import anyio
 from runner.errors import (
     ContextOverflow,
     ModelError,
-    ModelOverloaded,
     ModelRejected,
     ModelUnavailable,
 )
@@ -74,9 +73,7 @@ async def _barred(attempt: Attempt) -> Outcome | None:
     if task is not None and not await teammate.board.holds(task.fence):
         return Lost(found="the claim is gone")
     if attempt.turn >= attempt.means.max_turns:
-        return LimitReached(
-            limit="max_turns", error=f"{attempt.turn} turns without a result"
-        )
+        return LimitReached(limit="max_turns", error=f"{attempt.turn} turns without a result")
     return None
 
 
@@ -99,7 +96,7 @@ async def _ask(attempt: Attempt) -> ModelReply | Outcome:
         if error.status in (401, 403):
             return HandedBack(reason=text, stop_claiming=True)
         return Failed(error=text)
-    except (ModelOverloaded, ModelError) as error:
+    except ModelError as error:
         return Faulted(error=means.redact(str(error)))
 
 
@@ -117,6 +114,5 @@ async def _watch_circles(attempt: Attempt, answered: Answered) -> None:
         names = ", ".join(dict.fromkeys(call.name for call, _ in answered))
         attempt.ended = LimitReached(
             limit="repeated_calls",
-            error=f"the same calls ({names}) with the same results "
-            f"{FAIL_AT} times in a row",
+            error=f"the same calls ({names}) with the same results {FAIL_AT} times in a row",
         )

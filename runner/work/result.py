@@ -20,10 +20,10 @@ _MISSING = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """A result that fits. `note` is the warning that goes with it."""
+    """A result that fits. `warning` goes with it into the record of the task."""
 
     data: Any
-    note: str | None = None
+    warning: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class ResultContract:
         problems = self.schema.problems(data) if self.schema else []
         if problems:
             return self._refuse([problem.replace("$", "$.data", 1) for problem in problems])
-        return Submitted(data=data, note=NULL_DATA if data is None else None)
+        return Submitted(data=data, warning=NULL_DATA if data is None else None)
 
     def remind(self) -> str | None:
         """The next reminder; None when all were given."""

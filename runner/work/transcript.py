@@ -62,7 +62,8 @@ async def open_transcript(
 ) -> AsyncIterator[Transcript]:
     """The transcript at `path`, made with its folder if need be, closed at the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    stream = await aiofiles.open(path, "ab", buffering=0)
+    with anyio.CancelScope(shield=True):  # a file that is opened has somebody who closes it
+        stream = await aiofiles.open(path, "ab", buffering=0)
     try:
         yield Transcript(path, stream, clock, redact)
     finally:

@@ -269,12 +269,9 @@ async def test_null_data_is_kept_with_the_warning(stage: Stage) -> None:
 
     assert isinstance(outcome, Done)
     assert outcome.result is None
-    assert (
-        outcome.note
-        == NULL_DATA
-        == ("SYSTEM WARNING: Subagent called submit_result with null data.")
-    )
-    assert stage.events("task.reported")[0]["note"] == NULL_DATA
+    assert NULL_DATA == "SYSTEM WARNING: Subagent called submit_result with null data."
+    assert outcome.usage.to_json()["warnings"] == [NULL_DATA]
+    assert stage.events("task.reported")[0]["warnings"] == [NULL_DATA]
 
 
 async def test_an_error_the_agent_declares_fails_at_once(stage: Stage) -> None:

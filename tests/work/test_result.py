@@ -65,7 +65,7 @@ def test_an_error_declares_the_task_as_not_possible() -> None:
 
 
 def test_null_data_is_kept_with_a_warning_where_no_schema_forbids_it() -> None:
-    assert ResultContract(None).judge({"data": None}) == Submitted(data=None, note=NULL_DATA)
+    assert ResultContract(None).judge({"data": None}) == Submitted(data=None, warning=NULL_DATA)
 
 
 def test_the_fourth_reminder_is_not_given() -> None:
