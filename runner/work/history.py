@@ -89,6 +89,8 @@ class History:
 def check(turns: Sequence[Turn], *, continues: bool = False) -> None:
     """Check every rule on `turns`, or on the end of a history whose rest was checked before.
 
+    Such an end begins with an assistant's turn.
+
     Raises: BrokenHistory, naming the rule and the turn.
     """
     if not turns or not isinstance(turns[-1], UserTurn):
@@ -104,7 +106,7 @@ def check(turns: Sequence[Turn], *, continues: bool = False) -> None:
         if isinstance(turn, AssistantTurn):
             _check_ids(index, turn, seen)
             open_calls = turn.calls
-        elif index or not continues:
+        else:
             _check_results(index, turn, open_calls)
             open_calls = ()
 
