@@ -98,6 +98,7 @@ class RunState:
         self.hurried = False
         self.usages: list[Usage] = []
         self._writes: set[anyio.CancelScope] = set()
+        self._half_written: dict[str, float] = {}
         self._claiming = anyio.Lock()
         self._handed_back: dict[Key, tuple[Any, str]] = {}
         self._admission = refuses_for
@@ -189,7 +190,9 @@ class RunState:
     async def look(self) -> Look:
         """A fresh look; claims of this run that nobody works on go back."""
         look = await self.looks.fresh()
-        if look.own:
+        for file in look.snapshot.unsettled:
+            self._half_written.setdefault(file, self.clock.monotonic())
+        if look.own and not self.hurried:
             held = self._fences()
             for task in look.own:
                 if task.fence not in held:
@@ -258,9 +261,13 @@ class RunState:
         )
 
     def _unrest(self, seen: int) -> bool:
-        """Something happened after the look, or somebody has something to do."""
-        return self.pulse.version != seen or any(
-            seat.busy or seat.inbox.has_news() for seat in self.live_seats
+        """Something happened after the look, or somebody has something to do or to wait for."""
+        young = self.clock.monotonic() - self.settings.limits.poll_interval_s
+        return (
+            self.pulse.version != seen
+            or any(seat.busy or seat.inbox.has_news() for seat in self.live_seats)
+            # teammates look milliseconds apart: one more look means one at the next tick
+            or any(since > young for since in self._half_written.values())
         )
 
     def _fences(self) -> frozenset[Fence]:

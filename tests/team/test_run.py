@@ -1,0 +1,516 @@
+"""Runs: how they end, stop, drain, and keep their seats taken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from runner.board.board import Board
+from runner.board.runs import RunLock
+from runner.board.task import Claimant, Task
+from runner.core.clock import SystemClock
+from runner.core.events import read_journal
+from runner.core.files import locked
+from runner.core.layout import Layout
+from runner.core.settings import Budget, MemberSpec, Settings
+from runner.errors import ConfigError, SaveFailed
+from runner.team.mailbox import post
+from runner.team.outcome import Done, HandedBack, Outcome
+from runner.team.requests import ask_to_stop, read_request
+from runner.team.roster import live_members
+from runner.team.team import Team
+from runner.team.types import Assignment, Mail, Teammate
+from runner.testing.board import make_board
+from runner.testing.clock import FakeClock
+from runner.testing.team import running_team
+
+
+async def finish(assignment: Assignment, mate: Teammate) -> Outcome:
+    return Done()
+
+
+async def hang(assignment: Assignment, mate: Teammate) -> Outcome:
+    await anyio.sleep_forever()
+    return Done()
+
+
+def on_disk(layout: Layout, task_id: int | str) -> dict[str, Any]:
+    value = json.loads((layout.tasks / f"task_{task_id}.json").read_bytes())
+    assert isinstance(value, dict)
+    return value
+
+
+def events(team: Team, name: str) -> list[dict[str, Any]]:
+    return [line for line in read_journal(team.journal.path) if line["event"] == name]
+
+
+def coder(name: str) -> MemberSpec:
+    return MemberSpec(name=name, role="coder")
+
+
+async def test_a_stop_lets_the_turn_end_within_the_grace_time(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{}, {}]), FakeClock()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        while not mate.stopping:
+            await mate.clock.sleep(1)
+        await mate.clock.sleep(8)
+        return Done()
+
+    async with running_team(layout, work=work, members=["ann"], clock=clock) as team:
+        await clock.advance(5)
+        team.stop(15)
+        await clock.advance(9)
+        report = await team.finished()
+    assert report.exit_code == 128 + 15
+    assert [on_disk(layout, n)["status"] for n in (1, 2)] == ["completed", "pending"]
+    assert "attempt" not in on_disk(layout, 2)
+
+
+async def test_after_the_grace_time_the_task_goes_back(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{}]), FakeClock()
+    async with running_team(layout, work=hang, members=["ann", "bob"], clock=clock) as team:
+        await clock.advance(1)
+        team.stop()
+        await clock.advance(9.9)
+        assert on_disk(layout, 1)["status"] == "in_progress"
+        await clock.advance(0.1)
+        report = await team.finished()
+    task = on_disk(layout, 1)
+    assert (task["status"], task["owner"], task["attempt"]) == ("pending", None, 1)
+    assert report.exit_code == 3
+
+
+async def test_a_second_stop_does_not_wait_for_the_grace_time(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{}]), FakeClock()
+    async with running_team(layout, work=hang, members=["ann"], clock=clock) as team:
+        await clock.settle()
+        team.stop(2)
+        team.stop(15)
+        report = await team.finished()
+    assert report.exit_code == 128 + 2
+    assert on_disk(layout, 1)["status"] == "pending"
+
+
+async def test_a_swallowed_cancellation_completes_nothing(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{}]), FakeClock()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        try:
+            await anyio.sleep_forever()
+        except BaseException:  # noqa: BLE001 - the very mistake that must do no harm
+            return Done(result="sure")
+        raise AssertionError("unreachable: nobody sleeps forever")
+
+    async with running_team(layout, work=work, members=["ann"], clock=clock) as team:
+        await clock.settle()
+        team.stop()
+        team.stop()
+        await team.finished()
+    assert on_disk(layout, 1)["status"] == "pending"
+
+
+async def test_a_stop_before_the_start_claims_nothing(tmp_path: Path) -> None:
+    layout = make_board(tmp_path, [{}])
+    team = Team(layout, Settings(), finish)
+    team.stop()
+    assert (await team.run()).exit_code == 3
+    assert "attempt" not in on_disk(layout, 1)
+    assert team.looks_taken == 1
+
+
+async def test_a_second_stop_gives_up_a_release_that_gets_no_lock(tmp_path: Path) -> None:
+    layout = make_board(tmp_path, [{}])
+    with_lock, let_go = anyio.Event(), anyio.Event()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        with_lock.set()
+        await let_go.wait()
+        return HandedBack(reason="stopped")
+
+    async with running_team(layout, work=work, members=["ann"]) as team:
+        await with_lock.wait()
+        with locked(layout.lock_file):
+            team.stop()
+            let_go.set()
+            team.stop()
+            report = await team.finished()
+    assert report.exit_code == 3
+    assert on_disk(layout, 1)["status"] == "in_progress"
+    # nobody is left who holds it: the next run takes it
+    clock = FakeClock()
+    async with running_team(layout, work=finish, clock=clock, drain=True) as team:
+        await clock.advance(60)
+        assert (await team.finished()).exit_code == 0
+
+
+async def test_a_release_under_way_is_hurried_by_the_second_stop(tmp_path: Path) -> None:
+    layout = make_board(tmp_path, [{}])
+    working = anyio.Event()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        working.set()
+        await anyio.sleep_forever()
+        return Done()
+
+    async with running_team(layout, work=work, members=["ann"]) as team:
+        await working.wait()
+        with locked(layout.lock_file):
+            team.stop()
+            team.stop()
+            await team.finished()
+    assert on_disk(layout, 1)["status"] == "in_progress"
+
+
+async def test_a_cancelled_run_returns_what_it_held(tmp_path: Path) -> None:
+    layout, working = make_board(tmp_path, [{}]), anyio.Event()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        working.set()
+        await anyio.sleep_forever()
+        return Done()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(Team(layout, Settings(), work).run)
+        await working.wait()
+        group.cancel_scope.cancel()
+    assert on_disk(layout, 1)["status"] == "pending"
+    assert live_members(layout) == ("lead",)
+
+
+async def test_the_time_limit_ends_the_run_with_exit_4(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{}]), FakeClock()
+    settings = Settings(budget=Budget(time_s=30))
+    async with running_team(layout, work=hang, settings=settings, clock=clock) as team:
+        await clock.advance(40)
+        report = await team.finished()
+    assert report.exit_code == 4
+    assert report.notes == ("the time limit of 30 s is used up",)
+    assert on_disk(layout, 1)["status"] == "pending"
+
+
+async def test_a_second_limit_changes_nothing(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path), FakeClock()
+    async with running_team(layout, work=finish, clock=clock) as team:
+        await clock.settle()
+        team.stop()
+        team.limit_reached("budget", "first")
+        team.limit_reached("time", "second")
+        report = await team.finished()
+    assert (report.exit_code, report.notes) == (4, ("first",))
+
+
+@pytest.mark.parametrize(
+    "tasks",
+    [
+        [{"blockedBy": [2]}, {"blockedBy": [1]}],
+        [{"blockedBy": [99]}],
+        [{"status": "failed"}, {"blockedBy": [1]}],
+        [{"required_role": "painter"}],
+        [{"owner": "somebody-else"}],
+        [{"status": "in_progress", "owner": "a-person"}],
+    ],
+    ids=["cycle", "missing", "failed", "role", "owner", "by hand"],
+)
+async def test_a_drain_ends_at_once_when_the_board_is_stuck(
+    tmp_path: Path, tasks: list[dict[str, Any]]
+) -> None:
+    layout, clock = make_board(tmp_path, tasks), FakeClock()
+    async with running_team(layout, work=finish, clock=clock, drain=True) as team:
+        report = await team.finished()
+    assert clock.monotonic() == 0
+    assert report.exit_code == (1 if tasks[0].get("status") == "failed" else 3)
+    assert all(row.reason for row in report.tasks if row.verdict == "undone")
+
+
+async def test_a_drain_waits_for_a_retry_that_lies_ahead(tmp_path: Path) -> None:
+    layout = make_board(tmp_path, [{"retryAt": "2026-01-01T00:01:40Z"}])
+    clock = FakeClock()
+    async with running_team(layout, work=finish, clock=clock, drain=True) as team:
+        await clock.advance(99)
+        assert all(mate.progress.status == "idle" for mate in team.teammates)
+        await clock.advance(1)
+        assert (await team.finished()).exit_code == 0
+
+
+async def test_a_drain_gives_a_half_written_file_one_more_look(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path), FakeClock()
+    (layout.tasks / "task_1.json").write_text('{"id": 1, "sta', encoding="utf-8")
+    async with running_team(layout, work=finish, clock=clock, drain=True) as team:
+        await clock.sleepers(3)
+        make_board(tmp_path, [{"id": 1}])
+        await clock.advance(5)
+        assert (await team.finished()).exit_code == 0
+    assert on_disk(layout, 1)["status"] == "completed"
+
+
+async def test_a_drain_does_not_end_before_work_that_was_just_created_is_done(
+    tmp_path: Path,
+) -> None:
+    layout = make_board(tmp_path, [{}])
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        assert isinstance(assignment, Task)
+        if assignment.key < "8":
+            await mate.board.add({"subject": "one more"})
+        return Done()
+
+    async with running_team(layout, work=work, drain=True) as team:
+        report = await team.finished()
+    assert [row.status for row in report.tasks] == ["completed"] * 8
+
+
+async def test_a_drain_waits_for_what_another_live_run_works_on(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{}, {"blockedBy": [1]}]), FakeClock()
+    team = Team(layout, Settings(), finish, clock=clock)
+    lock = RunLock.start(layout, "other")
+    other = Board(layout, clock=SystemClock(), journal=team.journal, run="other")
+    task = await other.claim(1, Claimant(name="zoe"))
+    async with running_team(layout, work=finish, clock=clock, drain=True) as team:
+        await clock.advance(300)
+        assert {mate.progress.status for mate in team.teammates} == {"idle"}
+        await other.complete(task.fence)
+        await clock.advance(5)
+        assert (await team.finished()).exit_code == 0
+    lock.release()
+
+
+async def test_a_drain_leaves_what_another_live_run_works_on_to_it(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{}]), FakeClock()
+    lock = RunLock.start(layout, "other")
+    journal = Team(layout, Settings(), finish, clock=clock).journal
+    other = Board(layout, clock=SystemClock(), journal=journal, run="other")
+    await other.claim(1, Claimant(name="zoe"))
+    async with running_team(layout, work=finish, clock=clock, drain=True) as team:
+        report = await team.finished()
+    assert (report.exit_code, clock.monotonic()) == (0, 0)
+    assert report.tasks[0].reason == "held by zoe of run other"
+    lock.release()
+
+
+async def test_an_empty_seat_is_taken_again_when_there_is_work(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{"required_role": "coder"}]), FakeClock()
+    long = anyio.Event()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        if mate.name == "cod":
+            await long.wait()
+        return Done()
+
+    members = [coder("cod"), MemberSpec(name="ann")]
+    async with running_team(layout, work=work, members=members, clock=clock) as team:
+        await clock.advance(60)
+        assert [mate.progress.status for mate in team.teammates] == ["working", "shutdown"]
+        make_board(tmp_path, [{"id": 2, "priority": 1}])
+        await clock.advance(5)
+        assert on_disk(layout, 2)["status"] == "completed"
+        assert team.teammates[1].progress.status == "idle"
+        long.set()
+    assert len(events(team, "teammate.spawned")) == 3
+
+
+async def test_nobody_is_called_back_for_what_an_idle_teammate_can_do(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{"owner": "bob"}]), FakeClock()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        await mate.clock.sleep(58)
+        return Done()
+
+    async with running_team(layout, work=work, members=["ann", "bob"], clock=clock) as team:
+        await clock.advance(60)
+        assert [mate.progress.status for mate in team.teammates] == ["shutdown", "idle"]
+        await team.board.add({"subject": "one for bob"})
+        await clock.settle()
+        assert [mate.progress.status for mate in team.teammates] == ["shutdown", "working"]
+
+
+async def test_nobody_is_called_back_for_a_task_that_admission_refuses(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{"owner": "bob"}]), FakeClock()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        await mate.clock.sleep(600)
+        return Done()
+
+    def refuses_for(claimant: Claimant) -> Any:
+        return lambda task: "no such agent" if task.key == "2" else None
+
+    async with running_team(
+        layout, work=work, members=["ann", "bob"], clock=clock, refuses_for=refuses_for
+    ) as team:
+        await clock.advance(60)
+        await team.board.add({"subject": "refused"})
+        await clock.advance(5)
+        assert team.teammates[0].progress.status == "shutdown"
+        team.limit_reached("budget", "no money")
+        await clock.advance(5)
+
+
+async def test_a_teammate_asked_to_stop_answers_and_stays_away(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path), FakeClock()
+    async with running_team(layout, work=finish, members=["ann", "bob"], clock=clock) as team:
+        await clock.sleepers(2)
+        request = await anyio.to_thread.run_sync(stop_mate, team, "ann", clock)
+        await clock.advance(5)
+        assert [mate.progress.status for mate in team.teammates] == ["shutdown", "idle"]
+        make_board(tmp_path, [{"owner": "ann"}])
+        await clock.advance(60)
+        report = await team.finished()
+    record = read_request(layout, request)
+    assert record is not None
+    assert (record.status, record.by) == ("approved", "ann")
+    answer = json.loads((layout.inbox / "lead.jsonl").read_bytes())
+    assert (answer["type"], answer["from"]) == ("shutdown_response", "ann")
+    assert answer["request"] == request
+    assert events(team, "teammate.shutdown")[0]["reason"] == "requested"
+    assert report.exit_code == 3
+
+
+async def test_an_open_task_is_finished_before_a_shutdown_request_is_heeded(
+    tmp_path: Path,
+) -> None:
+    layout, clock = make_board(tmp_path, [{}, {}]), FakeClock()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        await mate.clock.sleep(20)
+        assert await mate.new_mail() is None
+        return Done()
+
+    async with running_team(layout, work=work, members=["ann"], clock=clock) as team:
+        await clock.settle()
+        await anyio.to_thread.run_sync(stop_mate, team, "ann", clock)
+        await clock.advance(20)
+        await team.finished()
+    assert [on_disk(layout, n)["status"] for n in (1, 2)] == ["completed", "pending"]
+
+
+async def test_mail_that_came_with_the_request_is_read_first(tmp_path: Path) -> None:
+    layout, clock, got = make_board(tmp_path), FakeClock(), list[str]()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        assert isinstance(assignment, Mail)
+        got.extend(one.content for one in assignment.messages)
+        await mate.send("ann", "too late")
+        return Done()
+
+    async with running_team(layout, work=work, members=["ann", "bob"], clock=clock) as team:
+        await clock.sleepers(2)
+        await anyio.to_thread.run_sync(write, layout, "ann", "last words")
+        await anyio.to_thread.run_sync(stop_mate, team, "ann", clock)
+        await clock.advance(5)
+        assert team.teammates[0].progress.status == "shutdown"
+    assert got == ["last words"]
+
+
+async def test_a_teammate_that_crashes_by_itself_comes_back_after_a_while(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path), FakeClock()
+    async with running_team(layout, work=finish, members=["ann"], clock=clock) as team:
+        await clock.sleepers(1)
+        scan, team.board.store.scan = team.board.store.scan, broken  # type: ignore[method-assign]
+        await clock.advance(5)
+        assert len(events(team, "teammate.crashed")) == 1
+        team.board.store.scan = scan  # type: ignore[method-assign]
+        make_board(tmp_path, [{"id": 1}])
+        await clock.advance(0.5)
+        assert on_disk(layout, 1)["status"] == "pending"
+        await clock.advance(0.5)
+        assert on_disk(layout, 1)["status"] == "completed"
+
+
+async def test_a_teammate_that_crashes_again_and_again_is_given_up(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path), FakeClock()
+    async with running_team(layout, work=finish, members=["ann"], clock=clock) as team:
+        await clock.sleepers(1)
+        scan, team.board.store.scan = team.board.store.scan, broken  # type: ignore[method-assign]
+        await clock.advance(5 + 1 + 2 + 4 + 8)
+        assert len(events(team, "teammate.crashed")) == 5
+        await clock.advance(15.9)
+        team.board.store.scan = scan  # type: ignore[method-assign]
+        broken_again = len(events(team, "teammate.spawned"))
+        await clock.advance(61)
+        await team.finished()
+    assert broken_again == 5
+
+
+async def test_a_result_that_cannot_be_saved_costs_the_attempt_only(tmp_path: Path) -> None:
+    layout, clock, runs = make_board(tmp_path, [{}]), FakeClock(), list[int]()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        assert isinstance(assignment, Task)
+        runs.append(assignment.attempt)
+        if len(runs) == 1:
+            (layout.tasks / assignment.file).chmod(0o444)
+        return Done()
+
+    async with running_team(layout, work=work, members=["ann"], clock=clock, drain=True) as team:
+        await clock.settle()
+        assert on_disk(layout, 1)["status"] == "in_progress"
+        (layout.tasks / "task_1.json").chmod(0o644)
+        await clock.advance(5)
+        assert (await team.finished()).exit_code == 0
+    assert runs == [1, 2]
+
+
+async def test_the_name_lead_is_reserved(tmp_path: Path) -> None:
+    settings = Settings(members=(MemberSpec(name="lead"),))
+    with pytest.raises(ConfigError, match="reserved"):
+        await Team(make_board(tmp_path), settings, finish).run()
+
+
+async def test_a_run_that_could_not_start_has_no_report(tmp_path: Path) -> None:
+    layout, refusals = make_board(tmp_path), list[str]()
+
+    async def ask(team: Team) -> None:
+        with pytest.raises(RuntimeError) as refusal:
+            await team.finished()
+        refusals.append(str(refusal.value))
+
+    team = Team(layout, Settings(members=(MemberSpec(name="lead"),)), finish, run_id="r1")
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask, team)
+        with pytest.raises(ConfigError):
+            await team.run()
+    assert refusals == ["run r1 ended with an error and has no report"]
+
+
+async def test_an_error_in_the_body_is_raised_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(KeyError, match="mine"):
+        async with running_team(make_board(tmp_path), work=finish):
+            raise KeyError("mine")
+
+
+def test_an_id_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--only"):
+        Team(make_board(tmp_path), Settings(), finish, only=[""])
+
+
+async def test_tasks_of_another_place_are_taken_over_on_request(tmp_path: Path) -> None:
+    claim = {"id": "c1", "run": "gone", "by": "zoe", "at": "2026-01-01T00:00:00Z"}
+    claim |= {"source": "run", "place": "elsewhere:1"}
+    layout = make_board(tmp_path, [{"status": "in_progress", "claim": claim, "owner": "zoe"}])
+    assert (await Team(layout, Settings(), finish, drain=True).run()).exit_code == 3
+    assert (await Team(layout, Settings(), finish, drain=True, take_over=True).run()).exit_code == 0
+
+
+def write(layout: Layout, to: str, text: str) -> None:
+    post(layout, to=to, sender="lead", content=text, members=[to], clock=FakeClock())
+
+
+def stop_mate(team: Team, name: str, clock: FakeClock) -> str:
+    return ask_to_stop(
+        team.layout,
+        name,
+        sender="lead",
+        run=team.run_id,
+        members=live_members(team.layout),
+        clock=clock,
+        journal=team.journal,
+    ).id
+
+
+def broken(*, settle: bool = False) -> Any:
+    raise SaveFailed("disk", "on fire")
