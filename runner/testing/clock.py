@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,6 +17,7 @@ _START = datetime(2026, 1, 1, tzinfo=UTC)
 _ROUNDS = 8
 _HOP_POLL_S = 0.0005
 _HOP_CODE = anyio.to_thread.run_sync.__code__
+_AIOFILES = f"{os.sep}aiofiles{os.sep}"
 
 
 class FakeClock:
@@ -110,9 +112,13 @@ def _others() -> list[asyncio.Task[Any]]:
 
 
 def _hops_under_way() -> bool:
-    return any(
-        getattr(link, "cr_code", None) is _HOP_CODE for task in _others() for link in _awaited(task)
-    )
+    return any(_is_hop(link) for task in _others() for link in _awaited(task))
+
+
+def _is_hop(link: Any) -> bool:
+    """Whether a worker thread does something for this: through anyio, or through aiofiles."""
+    code = getattr(link, "cr_code", None) or getattr(link, "gi_code", None)
+    return code is _HOP_CODE or (code is not None and _AIOFILES in code.co_filename)
 
 
 def _positions() -> set[tuple[int, ...]]:

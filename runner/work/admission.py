@@ -16,7 +16,7 @@ from typing import Any
 from runner.agents.definition import AgentDefinition
 from runner.agents.discovery import Discovery, discover_agents, get_agent
 from runner.board.snapshot import Snapshot
-from runner.board.task import Claimant, Key, Task
+from runner.board.task import Claimant, Key, Task, order_key
 from runner.core.layout import Layout
 from runner.core.log import get_logger
 from runner.core.settings import Settings
@@ -186,7 +186,7 @@ def _read_once(written: str) -> ResultSchema:
 
 
 def _open_tasks(snapshot: Snapshot, only: frozenset[Key] | None) -> Iterable[Task]:
-    for key, task in snapshot.tasks.items():
+    for key, task in sorted(snapshot.tasks.items(), key=lambda item: order_key(item[0])):
         if only is not None and key not in only:
             continue
         is_open = task.status == "pending" or snapshot.is_stale(task)

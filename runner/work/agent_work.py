@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import anyio.to_thread
 
@@ -30,12 +30,7 @@ from runner.work.prompt import assignment, system_prompt
 from runner.work.redact import Redactor
 from runner.work.result import ResultContract
 from runner.work.tools.base import ToolContext
-from runner.work.transcript import (
-    Transcript,
-    message_transcript,
-    open_transcript,
-    task_transcript,
-)
+from runner.work.transcript import Transcript, message_transcript, task_transcript
 from runner.work.verify import VerifyResult, verify_task
 from runner.work.workspace import Workspace
 
@@ -82,15 +77,35 @@ class AgentWork:
             )
         except Refusal as refusal:
             return HandedBack(reason=str(refusal))
-        async with self.begin(equipment, task, teammate) as attempt:
-            if isinstance(assigned, Mail):
-                await attempt.tell_mail(assigned)
-            timeout_s = (task.timeout_s if task else None) or self.settings.limits.timeout_s
-            outcome = await run_attempt(attempt, timeout_s)
-            await attempt.means.transcript.write(
-                "end", outcome=type(outcome).__name__, why=_why(outcome)
-            )
-            return outcome
+        async with Transcript(
+            self._transcript_path(task, teammate), teammate.clock, self.redact
+        ) as transcript:
+            with CommandGroups(teammate.processes) as commands:
+                means = self.means(equipment, task, teammate, commands, transcript)
+                _report_choice(means, equipment)
+                attempt = await self.begin(means)
+                try:
+                    return await self._see_through(attempt, assigned)
+                finally:
+                    keep(means, attempt.history)
+                    teammate.progress.turn = None
+
+    async def _see_through(self, attempt: Attempt, assigned: Assignment) -> Outcome:
+        """From the first request to the last line of the transcript."""
+        if isinstance(assigned, Mail):
+            await attempt.tell_mail(assigned)
+        task = attempt.means.task
+        timeout_s = (task.timeout_s if task else None) or self.settings.limits.timeout_s
+        outcome = await run_attempt(attempt, timeout_s)
+        await attempt.means.transcript.write(
+            "end", outcome=type(outcome).__name__, why=_why(outcome)
+        )
+        return outcome
+
+    def _transcript_path(self, task: Task | None, teammate: Teammate) -> Path:
+        if task is not None:
+            return task_transcript(self.layout, task)
+        return message_transcript(self.layout, teammate.name, teammate.run)
 
     async def _run_command(self, task: Task, teammate: Teammate) -> Outcome:
         with self.checkout.writing(teammate.name):
@@ -98,28 +113,7 @@ class AgentWork:
                 task, teammate, self.layout.workspace, self.settings.limits, self.redact
             )
 
-    @asynccontextmanager
-    async def begin(
-        self, equipment: Equipment, task: Task | None, teammate: Teammate
-    ) -> AsyncIterator[Attempt]:
-        """An attempt with its history and transcript; what it learned is kept at the end."""
-        path = (
-            task_transcript(self.layout, task)
-            if task
-            else message_transcript(self.layout, teammate.name, teammate.run)
-        )
-        async with open_transcript(path, teammate.clock, self.redact) as transcript:
-            with CommandGroups(teammate.processes) as commands:
-                means = self._means(equipment, task, teammate, commands, transcript)
-                _report_choice(means, equipment)
-                attempt = Attempt(means=means, history=await self._history(means))
-                try:
-                    yield attempt
-                finally:
-                    keep(means, attempt.history)
-                    teammate.progress.turn = None
-
-    def _means(
+    def means(
         self,
         equipment: Equipment,
         task: Task | None,
@@ -127,6 +121,7 @@ class AgentWork:
         commands: CommandGroups,
         transcript: Transcript,
     ) -> Means:
+        """What this agent works with on this task, or in a message turn."""
         agent, limits = equipment.agent, self.settings.limits
         workspace = Workspace(self.layout.workspace, readable=(self.layout.output,))
         who = _identity(teammate)
@@ -168,8 +163,11 @@ class AgentWork:
     def _find_agent(self, name: str) -> AgentDefinition:
         return get_agent(self.admission.discover(), name)
 
-    async def _history(self, means: Means) -> History:
-        """What goes before the first request: carried turns, the identity, the assignment."""
+    async def begin(self, means: Means) -> Attempt:
+        """An attempt whose history holds all that goes before the first request.
+
+        That is carried turns, the identity, the assignment.
+        """
         carried = recall(means, self.settings)
         history = carried.history if carried else History()
         await means.transcript.write(
@@ -182,16 +180,16 @@ class AgentWork:
             carriedFrom=str(carried.transcript) if carried else None,
         )
         if means.task is None or means.contract is None:
-            return history
+            return Attempt(means=means, history=history)
         known = with_identity(history.turns, _identity(means.teammate))
         inserted = len(known) > len(history)
         if inserted:
             means.emit("identity.injected", messages=len(history))
             history = History(known)
-        text = means.redact(assignment(means.task, means.contract, means.context.workspace.root))
-        history.tell(text)
-        await means.transcript.write("user", text=text, identity=inserted)
-        return history
+        attempt = Attempt(means=means, history=history)
+        text = assignment(means.task, means.contract, means.context.workspace.root)
+        await attempt.tell(means.redact(text))
+        return attempt
 
 
 def _why(outcome: Outcome) -> str | None:

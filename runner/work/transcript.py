@@ -7,10 +7,10 @@ the tool starts), `result` (when it ended), `note`, `end`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 import aiofiles
 import anyio
@@ -22,28 +22,46 @@ from runner.core.ids import safe_name
 from runner.core.layout import Layout
 from runner.work.messages import ToolCall, ToolResult
 
+if TYPE_CHECKING:
+    from aiofiles.threadpool.binary import AsyncFileIO
+
 VERSION = 1
 _WRITE_DEADLINE_S = 5.0
 
 
-class _Stream(Protocol):
-    async def write(self, data: bytes, /) -> int: ...
-
-
 class Transcript:
-    """Appends lines to one file; each is with the system before `write` returns."""
+    """Appends lines to one file; each is with the system before `write` returns.
 
-    def __init__(
-        self, path: Path, stream: _Stream, clock: Clock, redact: Callable[[str], str]
-    ) -> None:
+    Used as an async context manager, which opens the file (its folder is made) and closes it.
+    """
+
+    def __init__(self, path: Path, clock: Clock, redact: Callable[[str], str]) -> None:
         self.path = path
         self.turn = 0
-        self._stream = stream
         self._clock = clock
         self._redact = redact
+        self._stream: AsyncFileIO | None = None
+
+    async def __aenter__(self) -> Self:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with anyio.CancelScope(shield=True):  # a file that is opened has somebody who closes it
+            self._stream = await aiofiles.open(self.path, "ab", buffering=0)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._stream is not None:
+            with anyio.move_on_after(_WRITE_DEADLINE_S, shield=True):
+                await self._stream.close()
 
     async def write(self, kind: str, **facts: Any) -> None:
         """One line. A cancel waits for it: half a line would cost the one behind it too."""
+        if self._stream is None:
+            raise AssertionError("unreachable: a transcript is open while it is written")
         line = {
             "version": VERSION,
             "kind": kind,
@@ -54,21 +72,6 @@ class Transcript:
         data = self._redact(encode_line(line).decode()).encode()
         with anyio.move_on_after(_WRITE_DEADLINE_S, shield=True):
             await self._stream.write(data)
-
-
-@asynccontextmanager
-async def open_transcript(
-    path: Path, clock: Clock, redact: Callable[[str], str]
-) -> AsyncIterator[Transcript]:
-    """The transcript at `path`, made with its folder if need be, closed at the end."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with anyio.CancelScope(shield=True):  # a file that is opened has somebody who closes it
-        stream = await aiofiles.open(path, "ab", buffering=0)
-    try:
-        yield Transcript(path, stream, clock, redact)
-    finally:
-        with anyio.move_on_after(_WRITE_DEADLINE_S, shield=True):
-            await stream.close()
 
 
 def task_transcript(layout: Layout, task: Task) -> Path:

@@ -11,11 +11,13 @@ import pytest
 from runner.team.outcome import Done, Failed, HandedBack, LimitReached
 from runner.testing.model import ScriptedModel, call, calls, say, submit
 from runner.work.agent_work import AgentWork
+from runner.work.commands import CommandGroups
 from runner.work.history import INTERRUPTED, History
 from runner.work.loop import run_attempt
 from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, ToolSpec, UserTurn
 from runner.work.run import crew
 from runner.work.tools.base import Tool, Toolbox, ToolContext, ToolFunction, parameters
+from runner.work.transcript import Transcript, task_transcript
 from tests.work.conftest import told
 
 if TYPE_CHECKING:
@@ -224,10 +226,13 @@ async def test_a_tool_that_breaks_or_takes_too_long_costs_one_call_each(stage: S
     ours = crew(stage.layout, stage.settings, model=ScriptedModel([three, submit(1)]), environ={})
     assert isinstance(ours.work, AgentWork)
     equipment = ours.admission.equip(task, stage.mate.claimant)
-    async with ours.work.begin(equipment, task, stage.mate) as attempt:
-        box = Toolbox(tools={f.__name__: tool(f) for f in (fine, breaks, hangs)})
-        attempt.means = replace(attempt.means, toolbox=box, call_limit_s=0.05)
-        outcome = await run_attempt(attempt, 10)
+    box = Toolbox(tools={f.__name__: tool(f) for f in (fine, breaks, hangs)})
+    path = task_transcript(stage.layout, task)
+    async with Transcript(path, stage.clock, str) as transcript:
+        with CommandGroups(stage.mate.processes) as commands:
+            means = ours.work.means(equipment, task, stage.mate, commands, transcript)
+            attempt = await ours.work.begin(replace(means, toolbox=box, call_limit_s=0.05))
+            outcome = await run_attempt(attempt, 10)
 
     assert isinstance(outcome, Done)
     results = [line for line in stage.transcript() if line["kind"] == "result"][:3]

@@ -9,9 +9,9 @@ import pytest
 
 from runner.core.settings import Budget, MemberSpec, Settings
 from runner.errors import BoardNotFound, NoModel
-from runner.testing.board import make_board
+from runner.testing import FakeClock, make_board, running_team
 from runner.testing.model import ScriptedModel, call, submit
-from runner.work.run import run_team
+from runner.work.run import crew, run_team
 
 SOLO = Settings(members=(MemberSpec(name="ann"),))
 
@@ -65,3 +65,19 @@ async def test_a_budget_that_is_used_up_hands_the_task_back_and_ends_with_four(
 async def test_a_folder_without_a_board_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(BoardNotFound):
         await run_team(tmp_path)
+
+
+async def test_a_scripted_team_moves_only_with_the_clock_of_the_test(tmp_path: Path) -> None:
+    clock = FakeClock()
+    layout = make_board(tmp_path, [{"id": 1}])
+    model = ScriptedModel(tasks={"1": [call("ls"), submit(1)], "2": [submit(2)]})
+    ours = crew(layout, SOLO, model=model, home=tmp_path)
+    async with running_team(
+        layout, work=ours.work, refuses_for=ours.refuses_for, settings=SOLO, clock=clock
+    ) as team:
+        await clock.sleepers(1)
+        assert (await team.board.scan()).tasks["1"].status == "completed"
+
+        make_board(tmp_path, [{"id": 2}])
+        await clock.advance(SOLO.limits.poll_interval_s)
+        assert (await team.board.scan()).tasks["2"].status == "completed"
