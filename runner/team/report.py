@@ -223,9 +223,9 @@ def _unreadable(snapshot: Snapshot) -> Iterator[tuple[Key, TaskRow]]:
     said: dict[str, str] = {}
     for problem in snapshot.problems:
         if problem.file is not None and problem.file not in readable:
-            said.setdefault(problem.file, problem.message)
+            said.setdefault(problem.file, f"{problem.file}: {problem.message}")
     for file in snapshot.unsettled - said.keys() - readable:
-        said[file] = f"{file} is half-written"
+        said[file] = f"{file}: half-written"
     for file, message in said.items():
         stem = file.removeprefix("task_").removesuffix(".json")
         key = key_of(stem) or stem

@@ -1,0 +1,146 @@
+"""Who is in the team, on disk."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.board.runs import RunLock
+from runner.core.layout import Layout
+from runner.core.settings import MemberSpec, Settings
+from runner.errors import UnsafeName
+from runner.team.outcome import Done, Outcome
+from runner.team.roster import Roster, live_members
+from runner.team.team import Team
+from runner.team.types import Assignment, Teammate
+from runner.testing.board import make_board
+from runner.testing.clock import FakeClock
+from runner.testing.team import running_team
+
+
+async def finish(assignment: Assignment, mate: Teammate) -> Outcome:
+    return Done()
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    layout = make_board(tmp_path)
+    layout.ensure_team()
+    return layout
+
+
+def loaded(path: Path) -> dict[str, Any]:
+    value = json.loads(path.read_bytes())
+    assert isinstance(value, dict)
+    return value
+
+
+def enlist(layout: Layout, run: str, *names: str) -> list[str]:
+    roster = Roster(layout, run=run, team="t", clock=FakeClock())
+    return [one.name for one in roster.enlist([MemberSpec(name=name) for name in names])]
+
+
+async def test_the_files_follow_the_teammates(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{"owner": "ann"}]), FakeClock()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        await mate.clock.sleep(30)
+        return Done()
+
+    settings = Settings(team="crew", members=(MemberSpec(name="ann", role="coder"),))
+    async with running_team(layout, work=work, settings=settings, clock=clock, run_id="r1") as team:
+        await clock.advance(1)
+        own = loaded(layout.runs / "r1.json")
+        assert (own["run"], own["team"], own["ended"]) == ("r1", "crew", None)
+        assert own["members"] == [
+            {"name": "ann", "role": "coder", "agent": None, "status": "working", "task": 1}
+        ]
+        assert loaded(layout.config) == {
+            "version": 1,
+            "team_name": "crew",
+            "members": [
+                {"name": "ann", "role": "coder", "agent": None, "status": "working", "run": "r1"}
+            ],
+        }
+        await clock.advance(90)
+        await team.finished()
+    assert loaded(layout.runs / "r1.json")["ended"]
+    assert loaded(layout.config)["members"][0]["status"] == "shutdown"
+
+
+async def test_changes_are_written_at_most_once_a_second(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path), FakeClock()
+    async with running_team(layout, work=finish, members=["ann"], clock=clock):
+        await clock.advance(0.5)
+        before = layout.config.stat().st_ino
+        make_board(tmp_path, [{"id": 1}])
+        await clock.advance(0.4)
+        assert layout.config.stat().st_ino == before
+
+
+async def test_a_name_of_another_live_run_gets_a_number_and_is_told(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path), FakeClock()
+    async with running_team(layout, work=finish, members=["ann"], clock=clock, run_id="one"):
+        await clock.settle()
+        async with running_team(
+            layout, work=finish, members=["ann", "bob"], clock=clock, drain=True
+        ) as second:
+            report = await second.finished()
+    assert [row.name for row in report.teammates] == ["ann-2", "bob"]
+    assert report.notes == ("ann is taken by another run: called ann-2 here",)
+
+
+def test_names_within_a_run_are_made_unique_too(layout: Layout) -> None:
+    long = "a" * 64
+    assert enlist(layout, "r1", "ann", "ann", "ann", long, long) == [
+        "ann",
+        "ann-2",
+        "ann-3",
+        long,
+        "a" * 62 + "-2",
+    ]
+
+
+def test_members_of_dead_and_ended_runs_are_nobody(layout: Layout) -> None:
+    lock = RunLock.start(layout, "live")
+    enlist(layout, "live", "ann")
+    enlist(layout, "dead", "bob")
+    (layout.runs / "junk.json").write_text("[1]", encoding="utf-8")
+    (layout.runs / "torn.json").write_text("{", encoding="utf-8")
+    assert live_members(layout) == ("lead", "ann")
+    assert enlist(layout, "third", "ann", "bob") == ["ann-2", "bob"]
+    members = loaded(layout.config)["members"]
+    assert [(one["name"], one["run"]) for one in members] == [
+        ("ann", "live"),
+        ("ann-2", "third"),
+        ("bob", "third"),
+    ]
+    lock.release()
+    assert live_members(layout) == ("lead",)
+
+
+@pytest.mark.parametrize("content", ['{"theirs": true}', '["x"]', "not json", '{"members": 3}'])
+def test_somebody_elses_config_is_never_touched(layout: Layout, content: str) -> None:
+    layout.config.write_text(content, encoding="utf-8")
+    enlist(layout, "r1", "ann")
+    assert layout.config.read_text(encoding="utf-8") == content
+
+
+def test_a_name_that_is_no_file_name_is_refused(layout: Layout) -> None:
+    with pytest.raises(UnsafeName, match="member name"):
+        enlist(layout, "r1", "../x")
+    assert not (layout.runs / "r1.json").exists()
+
+
+async def test_a_roster_that_cannot_be_saved_does_not_end_the_run(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{}]), FakeClock()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        (layout.runs / f"{mate.run}.json").chmod(0o444)
+        return Done()
+
+    team = Team(layout, Settings(members=(MemberSpec(name="ann"),)), work, drain=True, clock=clock)
+    assert (await team.run()).exit_code == 0
