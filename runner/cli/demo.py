@@ -30,17 +30,21 @@ def demo(
     # the run and all that it needs is loaded only when there is something to run
     from runner.cli.running import Order, run_board
 
-    target = _target(here.directory(context), folder)
+    target = scratch_folder(here.directory(context), folder)
     copy_example(data_dir("tasks_example"), target)
     layout = Layout(root=target, workspace=target)
     # what the environment says about a person's own boards is not meant for this one
     settings = load_settings(layout, {}, {})
-    code = run_board(layout, settings, Order(drain=True, as_json=as_json))
+    return _ended(target, run_board(layout, settings, Order(drain=True, as_json=as_json)))
+
+
+def _ended(target: Path, code: int) -> int:
+    """Say where everything is, last, so that it is not scrolled away."""
     output.note(f"the demo is in {target}: `runner -C {target} events` tells what happened")
     return code
 
 
-def _target(directory: Path, folder: Path | None) -> Path:
+def scratch_folder(directory: Path, folder: Path | None) -> Path:
     """The folder to fill. Raises: UsageError, when it is not empty."""
     if folder is None:
         return Path(tempfile.mkdtemp(prefix="runner-demo-"))

@@ -98,10 +98,12 @@ def event_line(event: Event, subjects: Mapping[Any, str] | None = None) -> str:
     who = output.one_line(event.get("teammate")) or "-"
     what = output.one_line(event.get("event"))
     group, _, verb = what.partition(".")
-    shown = verb.replace("_", " ") if group == "task" else what
+    shown = verb if group in {"task", "teammate"} else f"{group} {verb}"
     task = output.one_line(event.get("task"))
     facts = _facts(event, (subjects or {}).get(event.get("task"), ""))
-    line = f"{_local_time(event.get('ts'))} {who:<8} {shown:<18} {task:<4} {facts}"
+    line = (
+        f"{_local_time(event.get('ts'))} {who:<8} {shown.replace('_', ' '):<15} {task:<4} {facts}"
+    )
     return line.rstrip()
 
 
@@ -110,6 +112,8 @@ def _facts(event: Event, subject: str) -> str:
     attempt = event.get("attempt")
     again = f"(attempt {attempt})" if isinstance(attempt, int) and attempt > 1 else ""
     rest = {key: value for key, value in event.items() if key not in _HEAD and value is not None}
+    if isinstance(rest.get("problem"), dict):
+        rest = {"reason": f"{rest['problem'].get('file')}: {rest['problem'].get('message')}"}
     told = [output.one_line(rest[key]) for key in ("reason", "error") if rest.get(key)]
     if not told and subject:
         told = [output.one_line(subject)]

@@ -28,9 +28,12 @@ def _guarded(arguments: list[str]) -> int:
     as_json = "--json" in arguments
     try:
         return _dispatch(arguments, as_json=as_json)
-    except BrokenPipeError:  # while help was printed; everything else goes through `output`
-        output.silence(sys.stdout)
+    except SystemExit:  # so typer and rich end when nobody reads their help any more
         return 0
+    except OSError as error:  # a folder that may not be written, a full disk: no fault of ours
+        where = f"{error.filename}: " if error.filename else ""
+        message = f"{where}{error.strerror or error}"
+        return output.print_error(message, code=1, as_json=as_json)
     except KeyboardInterrupt:
         return output.print_error("interrupted", code=130, as_json=as_json)
     except Exception as error:  # noqa: BLE001 - a person gets a message, the log the traceback
@@ -39,8 +42,6 @@ def _guarded(arguments: list[str]) -> int:
         get_logger("cli").exception("command_crashed")
         message = f"internal error, please report it: {type(error).__name__}: {error}"
         return output.print_error(message, code=1, as_json=as_json)
-    finally:
-        output.flush()
 
 
 def _dispatch(arguments: list[str], *, as_json: bool) -> int:
@@ -54,7 +55,3 @@ def _dispatch(arguments: list[str], *, as_json: bool) -> int:
         return output.print_error(str(error), code=2, as_json=as_json)
     except RunnerError as error:
         return output.print_error(str(error), code=1, as_json=as_json)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

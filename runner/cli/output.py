@@ -84,24 +84,15 @@ def _write(stream: TextIO, text: str) -> None:
         stream.write(text)
         stream.flush()
     except BrokenPipeError:
-        silence(stream)
+        _silence(stream)
 
 
-def silence(stream: TextIO) -> None:
+def _silence(stream: TextIO) -> None:
     """Nobody reads `stream` any more: what is still written to it goes to the null device."""
     with contextlib.suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())
         os.close(null)
-
-
-def flush() -> None:
-    """Write out what is buffered; a reader that went away is no error."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except BrokenPipeError:
-            silence(stream)
 
 
 def one_line(value: object) -> str:

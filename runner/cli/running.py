@@ -48,16 +48,19 @@ def run_board(layout: Layout, settings: Settings, order: Order) -> int:
     """Run a team to its end and print what came of it. Raises: RunnerError."""
     if order.junit is not None and not order.junit.parent.is_dir():
         raise UsageError(f"--junit {order.junit}: there is no folder {order.junit.parent}")
-    report, subjects = anyio.run(_run, layout, settings, order)
+    return _sum_up(order, *anyio.run(_run, layout, settings, order))
+
+
+def _sum_up(order: Order, report: Report, subjects: Subjects) -> int:
+    """Print and write what came of the run; its exit code. Raises: SaveFailed."""
     data = report.to_json()
-    if order.junit is not None:
-        write_junit(order.junit, data, subjects)
     if order.as_json:
         output.print_json(data)
     else:
         print_summary(data, subjects, report.notes)
-    code: int = data["exit"]
-    return code
+    if order.junit is not None:
+        write_junit(order.junit, data, subjects)
+    return report.exit_code
 
 
 async def _run(layout: Layout, settings: Settings, order: Order) -> tuple[Report, Subjects]:

@@ -284,7 +284,7 @@ def _assignment(text: str, there: set[str]) -> tuple[str, Any]:
         raise UsageError(f"--set {name}: not set by hand; use {_VERBS[name]}")
     if name not in FIELDS and name not in there:
         near = difflib.get_close_matches(name, FIELDS, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = f"; did you mean {near[0]}?" if near else "."
         raise UsageError(
             f"--set {name}: no such field{hint} Known: {', '.join(FIELDS)}. "
             "Data of your own goes into metadata"

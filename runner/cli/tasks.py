@@ -32,8 +32,7 @@ def list_tasks(
     as_json: here.AsJson = False,
 ) -> None:
     """List all tasks in the order in which they would be claimed."""
-    store = boards.open_store(context)
-    snapshot = store.scan()
+    snapshot = boards.open_store(context).scan(settle=True)
     rows = [
         describe(snapshot, task)
         for task in ordered(snapshot)

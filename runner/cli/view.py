@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from runner.cli.output import one_line
+from runner.cli.output import one_line, one_line_kept
 
 COUNTED = ("done", "running", "ready", "blocked", "failed")
 STYLES: Mapping[str, str] = {
@@ -79,36 +79,33 @@ def counts(states: Sequence[str]) -> dict[str, int]:
 def live(picture: Picture, width: int) -> RenderableType:
     """The whole live view, `width` columns wide."""
     parts = [_header(picture), _teammates(picture.rows), _bar(picture.counts, width)]
-    return Group(*parts, *(_clipped(line, style="dim") for line in picture.events))
+    recent = [_clipped(one_line_kept(line), style="dim") for line in picture.events]
+    return Group(*parts, *recent)
 
 
 def _header(picture: Picture) -> RenderableType:
     grid = Table.grid(expand=True, padding=(0, 1))
     grid.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
     grid.add_column(justify="right", no_wrap=True, overflow="ellipsis", max_width=32)
-    grid.add_row(_clipped(f"board {picture.board}"), _clipped(f"run {picture.run}", style="bold"))
     grid.add_row(
-        _clipped(f"works in {picture.workspace}"),
-        _clipped(f"team {picture.team}  {duration(picture.seconds)}"),
+        _clipped(one_line(f"board {picture.board}")), _clipped(f"run {picture.run}", style="bold")
+    )
+    grid.add_row(
+        _clipped(one_line(f"works in {picture.workspace}")),
+        _clipped(one_line(f"team {picture.team} {duration(picture.seconds)}")),
     )
     return grid
 
 
 def _teammates(rows: Sequence[Row]) -> RenderableType:
-    table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False, padding=(0, 1, 0, 0))
-    for name, width, ratio in (
-        ("teammate", 11, None),
-        ("role", 9, None),
-        ("state", 8, None),
-        ("task", None, 1),
-        ("turn", 4, None),
-        ("tool", 10, None),
-        ("time", 6, None),
-    ):
-        justify: Any = "right" if name in {"turn", "time"} else "left"
-        table.add_column(
-            name, width=width, ratio=ratio, no_wrap=True, overflow="ellipsis", justify=justify
-        )
+    table = _table()
+    _column(table, "teammate", width=11)
+    _column(table, "role", width=9)
+    _column(table, "state", width=8)
+    _column(table, "task", ratio=1)
+    _column(table, "turn", width=4, justify="right")
+    _column(table, "tool", width=10)
+    _column(table, "time", width=7, justify="right")
     for row in rows:
         table.add_row(
             one_line(row.name),
@@ -119,7 +116,31 @@ def _teammates(rows: Sequence[Row]) -> RenderableType:
             one_line(row.tool),
             duration(row.seconds),
         )
-    return table
+    return Padding(table, (1, 0))
+
+
+def _table() -> Table:
+    return Table(box=None, expand=True, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+
+
+def _column(
+    table: Table,
+    name: str,
+    *,
+    width: int | None = None,
+    max_width: int | None = None,
+    ratio: int | None = None,
+    justify: JustifyMethod = "left",
+) -> None:
+    table.add_column(
+        name,
+        width=width,
+        max_width=max_width,
+        ratio=ratio,
+        justify=justify,
+        no_wrap=True,
+        overflow="ellipsis",
+    )
 
 
 def _bar(numbers: Mapping[str, int], width: int) -> RenderableType:
@@ -144,7 +165,7 @@ def _styled(word: str) -> Text:
 
 
 def _clipped(text: str, *, style: str = "") -> Text:
-    return Text(one_line(text), style=style, no_wrap=True, overflow="ellipsis")
+    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
 
 
 def duration(seconds: float) -> str:
@@ -158,31 +179,20 @@ def duration(seconds: float) -> str:
 
 def final_table(tasks: Sequence[Mapping[str, Any]], subjects: Mapping[Any, str]) -> Table:
     """The tasks of a report (`run --json`) as a table; reasons in full follow in `leftovers`."""
-    table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False, padding=(0, 1, 0, 0))
-    for name, ratio, width in (
-        ("task", None, None),
-        ("subject", 3, None),
-        ("status", None, 11),
-        ("by", None, None),
-        ("tries", None, 5),
-        ("time", None, 7),
-        ("reason", 2, None),
-    ):
-        justify: Any = "right" if name in {"tries", "time"} else "left"
-        table.add_column(
-            name,
-            ratio=ratio,
-            width=width,
-            max_width=11,
-            no_wrap=True,
-            overflow="ellipsis",
-            justify=justify,
-        )
-        if ratio is not None:
-            table.columns[-1].max_width = None
-    for cells in final_rows(tasks, subjects):
-        identity, subject, status, *rest = cells
-        table.add_row(identity, subject, _styled(status), *rest)
+    rows = final_rows(tasks, subjects)
+    with_reasons = any(row[-1] for row in rows)
+    table = _table()
+    _column(table, "task", max_width=11)
+    _column(table, "subject", ratio=3)
+    _column(table, "status", width=11)
+    _column(table, "by", max_width=11)
+    _column(table, "tries", width=5, justify="right")
+    _column(table, "time", width=7, justify="right")
+    if with_reasons:
+        _column(table, "reason", ratio=2)
+    for identity, subject, status, *rest, reason in rows:
+        last = [reason] if with_reasons else []
+        table.add_row(identity, subject, _styled(status), *rest, *last)
     return table
 
 

@@ -57,7 +57,9 @@ class Watcher(ABC):
     async def look(self) -> Snapshot:
         """The board now; remembers the subjects."""
         snapshot = await self.team.board.scan()
-        self.subjects = {task.id: task.subject for task in snapshot.tasks.values()}
+        for task in snapshot.tasks.values():
+            # reports and events have ids as written, teammates the normalised ones
+            self.subjects[task.id] = self.subjects[task.key] = task.subject
         return snapshot
 
     async def new_lines(self) -> list[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.cli.demo import copy_example
+from runner.cli.demo import copy_example, scratch_folder
 from runner.cli.main import main
 
 
@@ -38,3 +38,12 @@ def test_the_demo_ends_with_every_task_completed_and_says_where_it_is(
     told = capsys.readouterr()
     assert {task["status"] for task in json.loads(told.out)["tasks"]} == {"completed"}
     assert str(tmp_path / "here") in told.err
+
+
+def test_without_a_folder_the_demo_makes_a_scratch_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    target = scratch_folder(tmp_path, None)
+    assert target.parent == tmp_path
+    assert list(target.iterdir()) == []

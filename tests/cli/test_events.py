@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +71,28 @@ def test_a_tail_gives_each_whole_line_once_and_waits_for_the_end_of_a_torn_one(
     assert list(tail.new_events()) == []
 
 
+def test_a_tail_skips_damaged_lines(tmp_path: Path) -> None:
+    (tmp_path / "cli.jsonl").write_text("{\n[]\n" + line("t", "task.added", task=1))
+    assert [event["task"] for event in Tail(tmp_path / "cli.jsonl").new_events()] == [1]
+
+
+def test_following_prints_what_is_there_and_what_comes_until_it_is_stopped(board: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "runner", "-C", str(board), "events", "--follow", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        seen = [json.loads(process.stdout.readline())["event"] for _ in range(3)]
+        with (board / ".team" / "runs" / "r-2.jsonl").open("w") as stream:
+            stream.write(line("2026-01-01T11:00:00.000Z", "run.started"))
+        seen.append(json.loads(process.stdout.readline())["event"])
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=10)
+    assert seen == ["task.claimed", "task.added", "task.completed", "run.started"]
+    assert (process.returncode, err) == (130, b"")
+
+
 def test_every_journal_of_the_board_is_looked_at(board: Path) -> None:
     layout = Layout(root=board, workspace=board)
     assert [path.name for path in journals(layout)] == ["r-1.jsonl", "cli.jsonl"]
@@ -84,13 +109,17 @@ def test_every_journal_of_the_board_is_looked_at(board: Path) -> None:
                 "attempt": 2,
                 "error": "no\nway",
             },
-            "--:--:-- ann      failed             3    no way (attempt 2)",
+            "--:--:-- ann      failed          3    no way (attempt 2)",
         ),
         (
             {"event": "message.sent", "teammate": None, "to": "ben", "type": "message"},
-            "--:--:-- -        message.sent            to=ben type=message",
+            "--:--:-- -        message sent         to=ben type=message",
         ),
-        ({"event": "run.started"}, "--:--:-- -        run.started"),
+        (
+            {"event": "board.problem", "problem": {"file": "task_1.json", "message": "no JSON"}},
+            "--:--:-- -        board problem        task_1.json: no JSON",
+        ),
+        ({"event": "run.started"}, "--:--:-- -        run started"),
     ],
 )
 def test_an_event_line_says_time_who_what_task_and_facts(event: dict[str, Any], shown: str) -> None:

@@ -4,15 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from runner import __version__
 from runner.cli.main import main
-
-Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 
 def test_the_version_is_told_alone_and_as_an_option(capsys: pytest.CaptureFixture[str]) -> None:
@@ -21,11 +19,17 @@ def test_the_version_is_told_alone_and_as_an_option(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out == f"runner {__version__}\n" * 2
 
 
+def test_the_package_can_be_run_as_a_module() -> None:
+    argv = [sys.executable, "-m", "runner", "--version"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert done.stdout == f"runner {__version__}\n"
+
+
 def test_the_version_is_answered_before_anything_heavy_is_imported() -> None:
     code = (
         "import sys; before = set(sys.modules); from runner.cli.main import main;"
         "main(['--version']); new = set(sys.modules) - before;"
-        "print(sorted({'typer', 'rich', 'anyio', 'filelock', 'yaml', 'json'} & new))"
+        "print(sorted({'typer', 'rich', 'anyio', 'filelock', 'yaml'} & new))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
@@ -133,6 +137,54 @@ def test_a_closed_output_pipe_is_a_quiet_end(board: Path) -> None:
     assert done.stdout.count(b"\n") == 1
     assert done.stderr == b""
     assert (board / "code").read_text() == "0\n"
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["-C", ".", "--version"], ["tasks", "list"]])
+def test_output_into_a_pipe_that_is_closed_already_is_a_quiet_end(
+    board: Path, argv: list[str]
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "runner", *argv]
+    try:
+        done = subprocess.run(
+            command, cwd=board, stdout=writer, stderr=subprocess.PIPE, timeout=15, check=False
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+class InterruptedList(list[str]):
+    """A command line during which Ctrl-C is pressed."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_before_the_command_has_begun_is_130(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(InterruptedList(["tasks", "list", "--json"])) == 130
+    assert json.loads(capsys.readouterr().out) == {"error": "interrupted", "exit": 130}
+
+
+def test_a_folder_that_cannot_be_made_is_a_plain_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert main(["-C", str(tmp_path), "init", "file/below", "--json"]) == 1
+    told = capsys.readouterr()
+    assert told.err == f"runner: {tmp_path}/file/below: Not a directory\n"
+    assert json.loads(told.out)["exit"] == 1
+
+
+def test_a_crash_is_told_logged_and_ends_in_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["-C", str(tmp_path), "init", "a\0b", "--json"]) == 1
+    told = capsys.readouterr()
+    assert "internal error" in json.loads(told.out)["error"]
+    assert "command_crashed" in told.err
+    assert "Traceback" in told.err
 
 
 def test_output_that_cannot_be_encoded_is_replaced_and_files_stay_utf_8(board: Path) -> None:

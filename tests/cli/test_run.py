@@ -124,6 +124,41 @@ def test_only_works_on_the_named_tasks(cli: Cli) -> None:
     assert cli("run", "--drain", "--only", ",").code == 2
 
 
+def test_a_time_limit_ends_the_run_with_4_and_says_so(cli: Cli) -> None:
+    cli.layout.team_yaml.write_text("limits: {grace: 0.1}\n")
+    cli.board({"run": "sleep 60"})
+    answer = cli("run", "--drain", "--max-time", "0.2")
+    assert answer.code == 4
+    assert "the time limit of 0.2 s" in answer.out
+    assert answer.out.splitlines()[-1].endswith("(exit 4)")
+    assert cli.raw(1)["status"] == "pending"
+
+
+def test_a_claim_of_another_place_is_left_alone_until_it_is_taken_over(cli: Cli) -> None:
+    claim: dict[str, Any] = {
+        "id": "c",
+        "run": "run-x",
+        "by": "zoe",
+        "at": "2026-01-01T00:00:00.000Z",
+    }
+    claim |= {"source": "run", "place": "elsewhere:1", "was": None}
+    cli.board({"status": "in_progress", "owner": "zoe", "claim": claim, "run": "true"})
+    left = cli("run", "--drain")
+    assert left.code == 3
+    assert "elsewhere" in left.out
+    assert cli("run", "--drain", "--take-over").code == 0
+    assert cli.raw(1)["status"] == "completed"
+
+
+def test_a_task_that_is_made_during_the_run_is_told_with_its_subject(cli: Cli) -> None:
+    task = '{"id": 2, "subject": "Made on the way", "run": "true"}'
+    cli.board({"run": f"echo '{task}' > .tasks/task_2.json"})
+    answer = cli("run", "--drain", "--members", "1")
+    assert answer.code == 0
+    [line] = [text for text in answer.out.splitlines() if " claimed " in text and " 2 " in text]
+    assert line.endswith("Made on the way")
+
+
 def test_a_dry_run_says_what_would_be_done_and_claims_nothing(cli: Cli) -> None:
     cli.board(DONE, {"blockedBy": [1], **DONE}, {"id": 3, "required_role": "pilot", **DONE})
     answer = cli("run", "--dry-run", "--json")

@@ -33,8 +33,8 @@ def test_list_has_the_documented_shape_in_claiming_order(cli: Cli) -> None:
 def test_list_for_people_has_a_line_for_each_task_and_points_at_problems(cli: Cli) -> None:
     cli.board({"id": 1, "subject": "Write\nit"}, {"id": 2, "blockedBy": [1]})
     (cli.layout.tasks / "task_3.json").write_text("{")
-    cli("tasks", "list")
     answer = cli("tasks", "list", "--state", "ready")
+    assert answer.err == "1 problems on this board: see `runner tasks check`\n"
     assert [line.split() for line in answer.out.splitlines()] == [
         ["ID", "STATE", "OWNER", "BLOCKED", "BY", "SUBJECT"],
         ["1", "ready", "Write", "it"],
@@ -125,8 +125,9 @@ def test_edit_changes_the_named_fields_and_keeps_the_rest(cli: Cli) -> None:
         cli(
             *("tasks", "edit", "1", "--set", "subject=7", "--set", "priority=null"),
             *("--set", "blockedBy=[2]", "--set", "estimate=5", "--set", "required_role=null"),
+            *("--set", "verify=make test", "--set", "owner=ann"),
         ).out
-        == "task 1: changed subject, priority, blockedBy, estimate, required_role\n"
+        == "task 1: changed subject, priority, blockedBy, estimate, required_role, verify, owner\n"
     )
     assert cli.raw(1) == {
         "id": 1,
@@ -134,6 +135,8 @@ def test_edit_changes_the_named_fields_and_keeps_the_rest(cli: Cli) -> None:
         "status": "pending",
         "estimate": 5,
         "blockedBy": [2],
+        "verify": "make test",
+        "owner": "ann",
     }
 
 
@@ -146,6 +149,8 @@ def test_edit_changes_the_named_fields_and_keeps_the_rest(cli: Cli) -> None:
         ("id=2", "an id stays"),
         ("subject", "expected KEY=VALUE"),
         ("attempt=3", "no such field"),
+        ("zzz=3", "no such field. Known: "),
+        ("owner=../up", "is not usable"),
     ],
 )
 def test_edit_refuses_what_is_no_field_of_a_person(cli: Cli, assignment: str, said: str) -> None:
@@ -243,6 +248,13 @@ def test_check_reports_problems_and_ends_in_1_if_one_is_an_error(cli: Cli) -> No
     assert "near: explore" in found["unknown-agent"]["message"]
     assert set(found["cycle"]) == {"severity", "kind", "file", "id", "message"}
     assert "unknown-owner" in cli("tasks", "check").out
+
+
+def test_check_knows_the_members_of_the_last_run_as_owners(cli: Cli) -> None:
+    cli.board({"id": 1, "owner": "zoe"})
+    cli.layout.ensure_team()
+    cli.layout.config.write_text('{"members": [{"name": "zoe"}]}')
+    assert cli("tasks", "check", "--json").json["problems"] == []
 
 
 def test_check_of_a_sound_board_is_quiet_and_0(cli: Cli) -> None:

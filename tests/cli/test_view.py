@@ -125,7 +125,12 @@ def test_the_final_table_has_a_line_for_each_task_and_fits_80_columns() -> None:
     text = "\n".join(lines)
     for word in ("Write the pars", "completed", "alice", "2.2s", "release-no", "failed", "blocked"):
         assert word in text
-    assert len(lines) == 7, "heading, rule, three tasks, and an empty line before and after"
+    assert len(lines) == 4, "a heading and three tasks"
+
+
+def test_the_final_table_has_no_reason_column_when_there_is_no_reason() -> None:
+    [heading, _] = drawn(final_table([task(status="completed")], {}))
+    assert heading.split() == ["task", "subject", "status", "by", "tries", "time"]
 
 
 def test_every_task_left_undone_is_listed_with_its_whole_reason() -> None:
