@@ -170,7 +170,6 @@ def test_the_examples_of_the_testing_kit_pass_as_they_stand(number: int, tmp_pat
 
 
 def test_the_python_of_the_readme_runs_two_tasks(tmp_path: Path) -> None:
-    (tmp_path / ".tasks").mkdir()
     (code,) = python_blocks("README.md")
 
     done = run_python(tmp_path, "-c", code)
