@@ -5,12 +5,14 @@ from __future__ import annotations
 import fcntl
 import os
 from pathlib import Path
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING
 
 from runner.core.ids import is_safe
 from runner.core.layout import Layout
 from runner.errors import BoardBusy
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 # a probe of another run holds the lock, shared, for microseconds
 _START_TIMEOUT_S = 5.0
@@ -34,6 +36,9 @@ class RunLock:
     @classmethod
     def start(cls, layout: Layout, run_id: str) -> RunLock:
         """Take the lock of a new run. Raises: BoardBusy, when a run of that id lives."""
+        # here: looking at a board takes no lock, and need not pay for the import
+        from filelock import FileLock, Timeout
+
         layout.ensure_team()
         path = lock_file(layout, run_id)
         taken: list[int] = []

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from runner.core.ids import random_id
 from runner.errors import BoardBusy, SaveFailed
 
@@ -170,6 +168,9 @@ def locked(
     `cancelled` is asked while waiting; what it raises passes through. Raises: BoardBusy after
     `timeout_s`; WaitCancelled, when `cancelled` says so.
     """
+    # here: looking at a board takes no lock, and need not pay 15 ms for the import
+    from filelock import FileLock, Timeout
+
     held: list[int] = []
     lock = FileLock(
         path,

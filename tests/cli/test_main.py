@@ -39,8 +39,8 @@ def test_looking_at_ready_tasks_loads_no_model_no_team_and_no_log(tmp_path: Path
     (tmp_path / ".tasks").mkdir()
     code = (
         "import sys; from runner.cli.main import main; main(sys.argv[1:]);"
-        "heavy = ('rich', 'structlog', 'yaml', 'anyio', 'asyncio', 'pydantic', 'runner.team',"
-        " 'runner.work', 'runner.agents');"
+        "heavy = ('rich', 'structlog', 'yaml', 'anyio', 'filelock', 'pydantic',"
+        " 'runner.team', 'runner.work', 'runner.agents');"
         "print([name for name in heavy if name in sys.modules])"
     )
     argv = [sys.executable, "-c", code, "-C", str(tmp_path), "tasks", "ready"]
