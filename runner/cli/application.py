@@ -105,7 +105,13 @@ def _root(
         typer.Option("-C", "--directory", metavar="DIR", help="Work as if started in DIR."),
     ] = None,
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=lambda on: _version(on))
+        bool,
+        typer.Option(
+            "--version",
+            is_eager=True,
+            callback=lambda on: _version(on),
+            help="Print the version and exit.",
+        ),
     ] = False,
 ) -> None:
     context.obj = directory

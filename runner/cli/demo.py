@@ -19,7 +19,7 @@ from runner.errors import UsageError
 def demo(
     context: typer.Context,
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="An empty or new folder.")
+        Path | None, typer.Argument(metavar="DIR", help="An empty or new folder.")
     ] = None,
     as_json: here.AsJson = False,
 ) -> int:

@@ -47,7 +47,7 @@ TEAM_YAML = """\
 def init(
     context: typer.Context,
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="Where; default: here.")
+        Path | None, typer.Argument(metavar="DIR", help="Where; default: here.")
     ] = None,
     as_json: here.AsJson = False,
 ) -> None:

@@ -16,7 +16,7 @@ from runner.core.settings import load_settings
 def run(
     context: typer.Context,
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="Where the board is; default: here.")
+        Path | None, typer.Argument(metavar="DIR", help="Where the board is; default: here.")
     ] = None,
     drain: Annotated[
         bool, typer.Option("--drain", help="End as soon as nothing is left to do.")
@@ -50,10 +50,15 @@ def run(
 ) -> int:
     """Start a team that works on the board.
 
-    Exit codes, judged on the whole board at the end: 0 all done; 1 something failed; 2 wrong
-    usage or configuration; 3 something is left undone; 4 a budget or time limit was reached;
-    129, 130, 143 stopped by SIGHUP, SIGINT, SIGTERM. With --dry-run: 0, or 3 when some task
-    cannot be done by this team.
+    Exit codes, judged on the whole board at the end:
+    0  all done, or nothing to do
+    1  something failed
+    2  wrong usage or configuration
+    3  nothing failed, but something is left undone
+    4  a budget or time limit was reached
+    129, 130, 143  stopped by SIGHUP, SIGINT, SIGTERM
+
+    With --dry-run: 0, or 3 when this team cannot do some task.
     """
     # the team and all that it needs is loaded only when the call itself is right
     from runner.cli.running import Order, plan_board, run_board

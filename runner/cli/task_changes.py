@@ -110,7 +110,7 @@ def claim(
     context: typer.Context,
     owner: Annotated[str, typer.Option("--owner", metavar="NAME", help="Who claims.")],
     task_id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="Default: the next free task.")
+        str | None, typer.Argument(metavar="ID", help="Default: the next free task.")
     ] = None,
     role: Annotated[str | None, typer.Option(help="The role of who claims.")] = None,
     as_json: here.AsJson = False,

@@ -72,7 +72,7 @@ def send(
 def inbox(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="Whose; default: yours, the lead's.")
+        str, typer.Argument(metavar="NAME", help="Whose; default: yours, the lead's.")
     ] = LEAD,
     as_json: here.AsJson = False,
 ) -> None:
@@ -93,7 +93,7 @@ def inbox(
 def stop(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Who; default: everybody at work.")
+        str | None, typer.Argument(metavar="NAME", help="Who; default: everybody at work.")
     ] = None,
     as_json: here.AsJson = False,
 ) -> None:
