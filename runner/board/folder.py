@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -142,17 +142,19 @@ class Folder:
         """Take over a file that was just read or written."""
         self._put(entry.file, entry)
 
-    def unsettled(self) -> frozenset[str]:
-        return frozenset(name for name, entry in self._broken.items() if not entry.settled)
+    def unsettled(self) -> dict[str, Signature]:
+        """The files that could not be parsed at one look only, as they were then."""
+        broken = self._broken.items()
+        return {name: entry.signature for name, entry in broken if not entry.settled}
 
-    def settle(self, before: Iterable[str]) -> None:
-        """Files of `before` that still fail with the content they had then are problems now."""
-        for name in before:
-            entry = self.entries.get(name)
-            if entry is None or entry.settled:
+    def settle(self, before: Mapping[str, Signature]) -> None:
+        """Files that are as they were `before`, and fail again, are problems from now on."""
+        for name, signature in before.items():
+            entry = self._broken.get(name)
+            if entry is None or entry.settled or entry.signature != signature:
                 continue
             again = self.refresh(name)
-            if again is not None and again.signature == entry.signature:
+            if again is not None and not again.settled and again.signature == signature:
                 self._put(name, replace(again, settled=True))
 
     def waiting_for(self, name: str) -> Iterator[Task]:

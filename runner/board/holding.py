@@ -40,7 +40,7 @@ class HoldingStore(ReturningStore):
         checked again under the lock, on the files as they then are. Raises: BoardBusy, SaveFailed.
         """
         swept = self._look.freshen()
-        self.return_stale()
+        self._return_all_stale()
         self._restore_dropped()
         verdict = _verdict(claimant, refuses_for, only)
         while True:
@@ -73,7 +73,7 @@ class HoldingStore(ReturningStore):
         Raises: TaskNotFound, NotClaimable, TaskUnreadable, BoardBusy, SaveFailed.
         """
         self._look.sweep()
-        self.return_stale()
+        self._return_all_stale()
         found = self._find(task_id)
         if found.owner and not owner_assigned_ok:
             raise NotClaimable(found.id, f"assigned to {found.owner}")

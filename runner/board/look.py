@@ -113,7 +113,7 @@ class Look:
 
     def _build(self) -> Snapshot:
         folder = self.folder
-        unsettled = folder.unsettled()
+        unsettled = frozenset(folder.unsettled())
         found = [problem for name in sorted(folder.entries) for problem in self._said_of(name)]
         silent: frozenset[Key] = frozenset(
             key for name in unsettled for key in keys_of_name(name) if key is not None

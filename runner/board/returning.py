@@ -43,6 +43,10 @@ class ReturningStore(BoardFiles):
 
     def return_stale(self) -> list[Task]:
         """Tasks of dead runs are pending again at once, or failed after their last attempt."""
+        self._look.freshen()
+        return self._return_all_stale()
+
+    def _return_all_stale(self) -> list[Task]:
         returned: list[Task] = []
 
         def give_back(session: Session) -> None:

@@ -34,7 +34,7 @@ class RunLock:
         self.descriptor = descriptor
 
     @classmethod
-    def start(cls, layout: Layout, run_id: str) -> RunLock:
+    def start(cls, layout: Layout, run_id: str, *, timeout_s: float = _START_TIMEOUT_S) -> RunLock:
         """Take the lock of a new run. Raises: BoardBusy, when a run of that id lives."""
         # here: looking at a board takes no lock, and need not pay for the import
         from filelock import FileLock, Timeout
@@ -44,7 +44,7 @@ class RunLock:
         taken: list[int] = []
         lock = FileLock(
             path,
-            timeout=_START_TIMEOUT_S,
+            timeout=timeout_s,
             poll_interval=0.01,
             thread_local=False,
             fallback_to_soft=False,
@@ -54,7 +54,7 @@ class RunLock:
         try:
             lock.acquire()
         except Timeout as error:
-            raise BoardBusy(path, _START_TIMEOUT_S, f"a live run {run_id}") from error
+            raise BoardBusy(path, timeout_s, f"a live run {run_id}") from error
         return cls(lock, taken[-1])
 
     def release(self) -> None:

@@ -214,7 +214,7 @@ def test_claiming_one_task_says_why_not(desk: Desk) -> None:
     }.items():
         with pytest.raises(NotClaimable, match=reason):
             store.claim(task_id, ADA)
-    with pytest.raises(TaskUnreadable, match="task_6.json: not JSON"):
+    with pytest.raises(TaskUnreadable, match=r"task_6\.json: not JSON"):
         store.claim(6, ADA)
     for unknown in (77, None):
         with pytest.raises(TaskNotFound):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -103,9 +104,9 @@ def test_faults_back_off_twice_as_long_each_time_and_then_fail_with_the_story(de
 
 def test_back_off_has_a_cap_and_a_jitter_that_only_shortens(desk: Desk) -> None:
     desk.put({"attempt": 40, "maxAttempts": 99}, {"attempt": 40, "maxAttempts": 99})
-    for task_id, chance in ((1, 0.0), (2, 1.0)):
-        store = desk.store(chance=lambda chance=chance: chance)
-        store.release(store.claim(task_id, ADA).fence, reason="503", fault=True)
+    desk.store().release(desk.store().claim(1, ADA).fence, reason="503", fault=True)
+    early = desk.store(chance=lambda: 1.0)
+    early.release(early.claim(2, ADA).fence, reason="503", fault=True)
     assert desk.raw(1)["retryAt"] == "2026-03-01T12:05:00.000Z"
     assert desk.raw(2)["retryAt"] == "2026-03-01T12:03:45.000Z"
 
@@ -124,12 +125,13 @@ def test_every_end_of_a_lost_claim_is_refused_and_writes_nothing(desk: Desk) -> 
     store.release(old, reason="x")
     new = store.claim(1, ADA).fence
     before = desk.bytes()
-    for end in (
+    ends: list[Callable[[], object]] = [
         lambda: store.complete(old, result=1),
         lambda: store.fail(old, error="e"),
         lambda: store.release(old, reason="r"),
         lambda: store.complete(Fence(key="99", claim_id="c")),
-    ):
+    ]
+    for end in ends:
         with pytest.raises(ClaimLost):
             end()
     assert desk.bytes() == before

@@ -1,0 +1,98 @@
+"""New tasks: ids that nobody ever had, files put in place whole, nothing outside `.tasks`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from runner.errors import UnsafeName, UsageError
+
+if TYPE_CHECKING:
+    from tests.board.conftest import Desk
+
+
+def test_a_new_task_has_the_usual_fields_first(desk: Desk) -> None:
+    task = desk.store().add({"labels": ["x"], "blockedBy": [7], "title": "Paint", "owner": None})
+    assert task.id == 1
+    assert list(desk.raw(1).items()) == [
+        ("id", 1),
+        ("subject", "Paint"),
+        ("description", ""),
+        ("status", "pending"),
+        ("owner", ""),
+        ("blockedBy", [7]),
+        ("labels", ["x"]),
+    ]
+    (line,) = desk.events("task.added")
+    assert (line["task"], line["subject"]) == (1, "Paint")
+
+
+def test_ids_are_above_every_name_every_inner_id_and_the_highest_ever(desk: Desk) -> None:
+    desk.put({"id": 3}, {"id": "3fa9c1"}, {"id": "task_1755000000_0042"})
+    desk.path(7).write_text("{half")
+    store = desk.store()
+    assert store.add({"subject": "a"}).id == 8
+    desk.path(3).write_text('{"id": 20, "subject": "inner"}')
+    assert store.add({"subject": "b"}).id == 21
+    desk.path(21).unlink()
+    assert desk.store().add({"subject": "c"}).id == 22
+    (desk.layout.team / "ids.json").write_text("damaged")
+    assert desk.store().add({"subject": "d"}).id == 23
+
+
+def test_an_own_id_is_kept_as_written_and_counts(desk: Desk) -> None:
+    store = desk.store()
+    assert store.add({"id": "40", "subject": "a"}).id == "40"
+    assert store.add({"id": "login", "subject": "b"}).file == "task_login.json"
+    assert store.add({"subject": "c"}).id == 41
+
+
+@pytest.mark.parametrize("taken", [1, "1", "task_1", "001", "x"], ids=repr)
+def test_an_id_that_is_there_is_refused(desk: Desk, taken: object) -> None:
+    desk.put({"id": 1}, {"id": "x"})
+    with pytest.raises(UsageError, match="is there already, in task_"):
+        desk.store().add({"id": taken, "subject": "s"})
+
+
+@pytest.mark.parametrize(
+    "bad", ["../../outside", "..", "a/b", "C:x", "", "x" * 300, "con", "x\0y", True], ids=ascii
+)
+def test_an_id_that_is_a_path_makes_no_file_anywhere(desk: Desk, bad: object) -> None:
+    store = desk.store()
+    before = sorted(desk.layout.root.rglob("*"))
+    with pytest.raises(UnsafeName):
+        store.add({"id": bad, "subject": "s"})
+    after = set(desk.layout.root.rglob("*")) - set(before)
+    assert {path.name for path in after} <= {"board.lock"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"subject": " "},
+        {"subject": 5},
+        {"subject": "s", "run": []},
+        {"subject": "s", "attempt": 1},
+        {"subject": "s", "status": "doing"},
+        {"subject": "s", "status": "simmering"},
+    ],
+    ids=repr,
+)
+def test_bad_fields_make_no_task(desk: Desk, fields: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        desk.store().add(fields)
+    assert desk.bytes() == {}
+
+
+def test_a_new_task_is_entered_in_the_blocks_of_its_blockers(desk: Desk) -> None:
+    desk.put({"id": 1, "blocks": []}, {"id": 2})
+    desk.store().add({"subject": "s", "blockedBy": [1, 2]})
+    assert desk.raw(1)["blocks"] == [3]
+    assert "blocks" not in desk.raw(2)
+
+
+def test_a_name_taken_by_a_link_is_passed_over(desk: Desk) -> None:
+    desk.path(1).symlink_to(desk.layout.root / "elsewhere")
+    assert desk.store().add({"subject": "s"}).id == 2

@@ -1,0 +1,141 @@
+"""What is left, for whom, and whether an idle teammate has something to wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from runner.board.outlook import claim_order, clock_stands_still, outlook, why_not
+from runner.board.task import Claimant, Task
+
+if TYPE_CHECKING:
+    from tests.board.conftest import Desk
+
+ADA = Claimant(name="ada", role="coder")
+BO = Claimant(name="bo", role="tester")
+
+
+def _no_agent(claimant: Claimant) -> Callable[[Task], str | None]:
+    return lambda task: f'Unknown agent "{task.agent}"' if task.agent else None
+
+
+def test_what_is_ready_running_coming_and_stuck(desk: Desk) -> None:
+    desk.put(
+        {"id": 1},
+        {"id": 2, "blockedBy": [1]},
+        {"id": 3, "blockedBy": [9]},
+        {"id": 4, "blockedBy": [5]},
+        {"id": 5, "blockedBy": [4]},
+        {"id": 6, "required_role": "judge"},
+        {"id": 7, "owner": "cy"},
+        {"id": 8, "agent": "none-such"},
+        {"id": 10, "retryAt": "2026-03-01T12:01:00Z"},
+        {"id": 11, "status": "failed"},
+        {"id": 12, "blockedBy": [11]},
+        {"id": 13},
+        {"id": 14, "blockedBy": [13, 2]},
+        {"id": 15, "status": "in_progress", "owner": "lead"},
+        {"id": 16, "status": "completed"},
+        {"id": 17, "blockedBy": [8]},
+    )
+    with desk.live("r1") as other:
+        other.claim(13, Claimant(name="zoe"))
+        found = outlook(desk.store().scan(), [ADA, BO], _no_agent)
+    assert found.ready == ("1",)
+    assert found.running == ("13",)
+    assert found.coming == ("2", "10", "14")
+    assert not found.nothing_left
+    assert found.stuck == {
+        "3": "blocked by 9 (missing or unreadable)",
+        "4": "waits for the cycle 4 -> 5 -> 4",
+        "5": "waits for the cycle 4 -> 5 -> 4",
+        "6": "needs role judge",
+        "7": "assigned to cy",
+        "8": 'Unknown agent "none-such"',
+        "12": "blocked by 11 (failed)",
+        "15": "in progress by lead, outside any run",
+        "17": "blocked by 8 (pending)",
+    }
+
+
+def test_running_tasks_alone_leave_nothing(desk: Desk) -> None:
+    desk.put({})
+    with desk.live("r1") as other:
+        other.claim(1, ADA)
+        assert outlook(desk.store().scan(), [BO]).nothing_left
+
+
+def test_a_stale_task_is_coming_for_whom_it_belonged_to(desk: Desk) -> None:
+    desk.put({}, {"owner": "ada"}, {"blockedBy": [1]})
+    desk.dead_claim("r1", 1)
+    desk.dead_claim("r1", 2)
+    snapshot = desk.store().scan()
+    assert outlook(snapshot, [ADA]).coming == ("1", "2", "3")
+    assert outlook(snapshot, [BO]).stuck == {"2": "assigned to ada"}
+
+
+def test_a_half_written_file_keeps_a_drain_for_one_more_look(desk: Desk) -> None:
+    desk.path(1).write_text('{"id": 1, "sub')
+    store = desk.store()
+    assert not outlook(store.scan(), [ADA]).nothing_left
+    assert outlook(store.scan(), [ADA]).nothing_left
+
+
+def test_without_anybody_nothing_is_coming(desk: Desk) -> None:
+    desk.put({})
+    assert outlook(desk.store().scan(), []).stuck == {"1": "nobody to do it"}
+
+
+def test_tasks_that_were_not_asked_for_are_stuck(desk: Desk) -> None:
+    desk.put({}, {})
+    found = outlook(desk.store().scan(), [ADA], only=frozenset({"2"}))
+    assert (found.ready, list(found.stuck)) == (("2",), ["1"])
+
+
+def test_why_not_says_what_is_in_the_way(desk: Desk) -> None:
+    desk.put(
+        {"id": 1},
+        {"id": 2, "blockedBy": list(range(90, 97))},
+        {"id": 3, "retryAt": "2026-03-01T13:00:00Z", "attempt": 1},
+        {"id": 4, "status": "completed"},
+        {"id": 5, "status": "failed", "error": "exit 2"},
+        {"id": 6, "status": "failed"},
+        {"id": 7, "agent": "x"},
+    )
+    snapshot = desk.store().scan()
+    said = {
+        key: why_not(snapshot, task, ADA, _no_agent(ADA)) for key, task in snapshot.tasks.items()
+    }
+    assert (said.pop("2") or "").count("missing or unreadable") == 5
+    assert said == {
+        "1": None,
+        "3": "retried from 13:00:00 UTC on, after attempt 1",
+        "4": "is completed",
+        "5": "failed: exit 2",
+        "6": "is failed",
+        "7": 'Unknown agent "x"',
+    }
+
+
+def test_claim_order_puts_own_tasks_first(desk: Desk) -> None:
+    desk.put({"id": 2}, {"id": 10, "owner": "ada"}, {"id": 1, "priority": 1})
+    tasks = desk.store().scan().tasks.values()
+    assert [task.id for task in claim_order(tasks, ADA)] == [10, 1, 2]
+
+
+def test_the_idle_clock_stands_still_behind_running_work_and_retries_only(desk: Desk) -> None:
+    desk.put({}, {"blockedBy": [1]}, {"blockedBy": [2], "required_role": "tester"}, {})
+    store = desk.store()
+    assert not clock_stands_still(store.scan(), ADA)
+    with desk.live("r1") as other:
+        other.claim(1, Claimant(name="zoe"))
+        snapshot = store.scan()
+        assert clock_stands_still(snapshot, ADA)
+        assert clock_stands_still(snapshot, BO, only=frozenset({"3"}))
+        assert not clock_stands_still(snapshot, ADA, only=frozenset({"3", "4"}))
+        assert not clock_stands_still(snapshot, ADA, lambda task: "no model")
+    desk.clock.later(600)
+    desk.change(1, status="failed")
+    assert not clock_stands_still(store.scan(), ADA)
+    desk.change(4, retryAt="2026-03-01T12:30:00Z")
+    assert clock_stands_still(store.scan(), ADA)

@@ -1,0 +1,235 @@
+"""A scan: cached, settled at the second look, everything odd said once and nothing written."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from runner.board.snapshot import Snapshot
+from runner.board.task import Claimant
+
+if TYPE_CHECKING:
+    from tests.board.conftest import Desk
+
+ADA = Claimant(name="ada")
+
+
+def _kinds(snapshot: Snapshot) -> list[tuple[str, Any]]:
+    return [(problem.kind, problem.file) for problem in snapshot.problems]
+
+
+def test_an_unchanged_board_is_not_read_again(desk: Desk) -> None:
+    desk.put({}, {})
+    store = desk.store()
+    first = store.scan()
+    desk.clock.later(5)
+    second = store.scan()
+    assert second.tasks is first.tasks
+    assert second.now > first.now
+
+
+def test_changed_new_and_removed_files_are_seen(desk: Desk) -> None:
+    desk.put({}, {})
+    store = desk.store()
+    store.scan()
+    desk.change(1, priority=5)
+    desk.path(2).unlink()
+    desk.put({"id": 3, "blockedBy": [1]})
+    tasks = store.scan().tasks
+    assert {key: task.priority for key, task in tasks.items()} == {"1": 5, "3": 0}
+
+
+def test_a_snapshot_does_not_change_behind_the_back_of_its_reader(desk: Desk) -> None:
+    desk.put({})
+    store = desk.store()
+    snapshot = store.scan()
+    store.claim(1, ADA)
+    assert snapshot.tasks["1"].status == "pending"
+
+
+def test_a_half_written_file_is_picked_up_whole_without_a_word(desk: Desk) -> None:
+    text = '{"id": 1, "subject": "' + "x" * 40_000 + '"}'
+    desk.path(1).write_text(text[:20_000])
+    store = desk.store("r1")
+    snapshot = store.scan()
+    assert (snapshot.tasks, snapshot.problems) == ({}, ())
+    assert snapshot.unsettled == {"task_1.json"}
+    with desk.path(1).open("a") as stream:
+        stream.write(text[20_000:30_000])
+        stream.flush()
+        assert store.scan().unsettled == {"task_1.json"}
+        stream.write(text[30_000:])
+    snapshot = store.scan()
+    assert (list(snapshot.tasks), snapshot.unsettled) == (["1"], frozenset())
+    assert desk.events("board.problem") == []
+
+
+def test_a_file_that_stays_broken_is_told_once_and_left_as_it_is(desk: Desk) -> None:
+    desk.path(1).write_text("{")
+    store = desk.store("r1")
+    assert not store.scan().problems
+    for _ in range(3):
+        assert _kinds(store.scan()) == [("invalid-json", "task_1.json")]
+    assert len(desk.events("board.problem")) == 1
+    assert desk.path(1).read_text() == "{"
+    desk.path(1).write_text('{"subject": "mended", "id": 1}')
+    assert not store.scan().problems
+
+
+def test_a_single_look_tells_at_once_when_asked(desk: Desk) -> None:
+    desk.path(1).write_text("{")
+    assert _kinds(desk.store().scan(settle=True)) == [("invalid-json", "task_1.json")]
+    assert desk.events("board.problem") == []
+
+
+def test_a_broken_file_that_goes_away_was_never_a_problem(desk: Desk) -> None:
+    desk.path(1).write_text("{")
+    store = desk.store()
+    store.scan()
+    desk.path(1).unlink()
+    assert not store.scan().problems
+
+
+def test_a_blocker_that_is_half_written_is_not_called_missing_yet(desk: Desk) -> None:
+    desk.put({"id": 2, "blockedBy": [1]})
+    desk.path(1).write_text("{")
+    store = desk.store()
+    assert not store.scan().problems
+    assert ("missing-blocker", "task_2.json") in _kinds(store.scan())
+
+
+def test_links_folders_and_pipes_are_no_task_files(desk: Desk) -> None:
+    outside = desk.layout.root / "outside.json"
+    outside.write_text('{"id": 1, "subject": "secret"}')
+    desk.path(1).symlink_to(outside)
+    desk.path(2).mkdir()
+    os.mkfifo(desk.path(3))
+    desk.path(4).symlink_to(desk.layout.root / "nowhere")
+    snapshot = desk.store().scan()
+    assert {kind for kind, _ in _kinds(snapshot)} == {"not-a-file"}
+    assert len(snapshot.problems) == 4
+    assert not snapshot.tasks
+
+
+def test_side_files_are_ignored(desk: Desk) -> None:
+    for name in ("notes.json", "tasks.json", "task_.json", ".task_1.json.abc.tmp", "task_1.json~"):
+        (desk.layout.tasks / name).write_text("{")
+    snapshot = desk.store().scan(settle=True)
+    assert (snapshot.tasks, snapshot.problems) == ({}, ())
+
+
+def test_of_two_files_named_for_their_id_neither_is_claimed(desk: Desk) -> None:
+    desk.path("1").write_text('{"id": 1, "subject": "a", "status": "completed"}')
+    desk.path("001").write_text('{"id": 1, "subject": "b"}')
+    desk.put({"id": 2, "blockedBy": [1]})
+    store = desk.store()
+    snapshot = store.scan()
+    assert [problem.kind for problem in snapshot.problems] == ["duplicate-id"]
+    assert "neither is claimed" in snapshot.problems[0].message
+    assert snapshot.state(snapshot.tasks["1"]) == "unclaimable"
+    assert store.claim_next(ADA) is None
+    desk.path("001").unlink()
+    task = store.claim_next(ADA)
+    assert task is not None
+    assert task.id == 2
+
+
+def test_a_further_file_of_an_id_is_unclaimable_with_its_reason(desk: Desk) -> None:
+    desk.put({})
+    (desk.layout.tasks / "task_1 copy.json").write_bytes(desk.path(1).read_bytes())
+    snapshot = desk.store().scan()
+    (other,) = snapshot.others
+    assert snapshot.state(other) == "unclaimable"
+    assert "task_1 copy.json" in (snapshot.reason(other) or "")
+    assert snapshot.problems[0].to_json()["file"] == "task_1 copy.json"
+
+
+def test_states_of_a_board(desk: Desk) -> None:
+    desk.put(
+        {"id": 1},
+        {"id": 2, "owner": "ada"},
+        {"id": 3, "blockedBy": [1]},
+        {"id": 4, "retryAt": "2027-01-01T00:00:00Z"},
+        {"id": 5, "status": "in_progress"},
+        {"id": 6, "status": "done"},
+        {"id": 7, "status": "failed"},
+        {"id": 8, "status": "deleted"},
+        {"id": 9, "owner": 5},
+        {"id": 11},
+    )
+    with desk.live("r1") as run:
+        run.claim(11, ADA)
+        snapshot = run.scan()
+        assert snapshot.alive == {"r1"}
+        assert "of run r1" in (snapshot.reason(snapshot.tasks["11"]) or "")
+    states = [snapshot.state(snapshot.tasks[key]) for key in "1 2 3 4 5 6 7 8 9 11".split()]
+    assert (
+        states
+        == (
+            "ready assigned blocked waiting in_progress completed failed deleted unclaimable "
+            "in_progress"
+        ).split()
+    )
+    assert snapshot.reason(snapshot.tasks["1"]) is None
+    assert snapshot.reason(snapshot.tasks["2"]) == "assigned to ada"
+
+
+def test_rings_are_told_once_each_and_a_line_is_advised_against(desk: Desk) -> None:
+    desk.put(
+        {"id": 1, "blockedBy": [2]},
+        {"id": 2, "blockedBy": [3, 1]},
+        {"id": 3, "blockedBy": [1]},
+        {"id": 4, "blockedBy": [4]},
+        {"id": 5, "blockedBy": [4, 7]},
+        {"id": 6, "status": "failed"},
+        {"id": 7, "blockedBy": [6]},
+    )
+    snapshot = desk.store().scan()
+    rings = [problem.message for problem in snapshot.problems if problem.kind == "cycle"]
+    assert rings == [
+        "waits for itself: 1 -> 2 -> 3 -> 1",
+        "waits for itself: 1 -> 2 -> 1",
+        "waits for itself: 4 -> 4",
+    ]
+    assert ("failed-blocker", "task_7.json") in _kinds(snapshot)
+
+
+@pytest.mark.parametrize(
+    ("extra", "advised"), [([], True), ([{"id": 9}], False)], ids=["line", "no"]
+)
+def test_one_line_of_tasks_is_told_that_a_team_does_not_help(
+    desk: Desk, extra: list[dict[str, Any]], advised: bool
+) -> None:
+    desk.put({"id": 1}, *({"id": number, "blockedBy": [number - 1]} for number in range(2, 6)))
+    desk.put(*extra)
+    snapshot = desk.store("r1").scan()
+    assert (("chain", None) in _kinds(snapshot)) is advised
+
+
+def test_a_long_line_of_tasks_is_no_danger(desk: Desk) -> None:
+    desk.put({"id": 1}, *({"id": number, "blockedBy": [number - 1]} for number in range(2, 1500)))
+    snapshot = desk.store().scan()
+    assert [problem.kind for problem in snapshot.problems] == ["chain"]
+    assert snapshot.reason(snapshot.tasks["1499"]) == "blocked by 1498 (pending)"
+
+
+def test_looking_leaves_nothing_behind(desk: Desk) -> None:
+    desk.put({"status": "in_progress", "owner": "lead"})
+    store = desk.store()
+    desk.layout.lock_file.unlink(missing_ok=True)
+    before = sorted(desk.layout.root.rglob("*"))
+    store.scan()
+    assert sorted(desk.layout.root.rglob("*")) == before
+
+
+def test_leftovers_of_dead_saves_are_swept_when_old(desk: Desk) -> None:
+    desk.put({})
+    old, young = (desk.layout.tasks / f".task_1.json.{name}.tmp" for name in ("old", "young"))
+    for path, age_s in ((old, 7200), (young, 60)):
+        path.write_text("{")
+        stamp = desk.clock.now().timestamp() - age_s
+        os.utime(path, (stamp, stamp))
+    desk.store().claim(1, ADA)
+    assert (old.exists(), young.exists()) == (False, True)
