@@ -14,6 +14,8 @@ from typing import Any, Protocol
 
 from runner.core.clock import Clock, to_iso
 from runner.core.files import append_line, encode_line
+from runner.core.log import get_logger
+from runner.errors import SaveFailed
 
 EVENTS = frozenset(
     """
@@ -80,7 +82,11 @@ class FileJournal:
             **facts,
         }
         with self._lock:
-            append_line(self.path, encode_line(line))
+            try:
+                append_line(self.path, encode_line(line))
+            except SaveFailed as error:
+                # a full disk costs lines of the journal, not the work that they tell of
+                get_logger(__name__).warning("journal_line_lost", lost=event, error=str(error))
             for listener in self._listeners:
                 listener(line)
 

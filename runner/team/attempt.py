@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import assert_never
 
 import anyio
 
@@ -39,17 +38,14 @@ class Attempt:
 
     def cut(self, outcome: HandedBack | Lost) -> None:
         """End it now with this outcome, whatever the work makes of the cancellation."""
-        if self._cut is None:
-            self._cut = outcome
-            self._scope.cancel()
+        self._cut = self._cut or outcome
+        self._scope.cancel()
 
     async def run(self) -> Outcome:
         """Work until there is an outcome. An exception of the work is a fault of the attempt."""
         outcome: Outcome | None = None
         async with anyio.create_task_group() as group:
             self._scope = group.cancel_scope
-            if self._cut is not None:
-                group.cancel_scope.cancel()
             if isinstance(self._assignment, Task):
                 group.start_soon(self._watch_claim, self._assignment.fence)
             outcome = await self._call()
@@ -88,17 +84,21 @@ async def settle(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> N
     and is returned by a later look).
     """
     with state.shielded():
-        for left in reversed(range(_SAVE_TRIES)):
-            try:
-                await _write(state, seat, task, outcome)
-            except ClaimLost as error:
-                _tell_lost(state, seat, task, error.found)
-            except BoardBusy:
-                if not left or state.hurried:
-                    raise
-                await state.clock.sleep(_SAVE_PAUSE_S)
-                continue
-            return
+        try:
+            await _patiently(state, seat, task, outcome)
+        except ClaimLost as error:
+            _tell_lost(state, seat, task, error.found)
+
+
+async def _patiently(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> None:
+    for _ in range(_SAVE_TRIES - 1):
+        try:
+            return await _write(state, seat, task, outcome)
+        except BoardBusy:
+            if state.hurried:
+                raise
+            await state.clock.sleep(_SAVE_PAUSE_S)
+    return await _write(state, seat, task, outcome)
 
 
 async def _write(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> None:
@@ -118,8 +118,6 @@ async def _write(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> N
             state.set_aside(await board.release(fence, reason=reason, usage=usage), reason)
         case Lost(found=found):
             _tell_lost(state, seat, task, found)
-        case _:
-            assert_never(outcome)
 
 
 def _tell_lost(state: RunState, seat: Seat, task: Task, found: str) -> None:

@@ -120,10 +120,8 @@ class GuardedGroups(ProcessGroups):
         process, self._process = self._process, None
         if process is None:
             return
-        if process.stdin is not None:
-            process.stdin.close()
-        try:
-            process.wait(timeout=_LAST_WORD_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            # closes the pipe too, which is the guardian's sign to end
+            process.communicate(timeout=_LAST_WORD_S)
+        process.kill()
+        process.wait()

@@ -1,15 +1,15 @@
-# covered in a child process: run with `python -I -S`, where coverage cannot start
 """The guardian process. Standard library only and little of it: it starts with every run."""
 
 import os
 import signal
+import sys
 import time
 
 _PATIENCE_S = 0.5
 _STEP_S = 0.005
 
 
-def main() -> None:
+def main() -> None:  # covered in a child process: with -I -S coverage cannot start in it
     """Read `+GROUP` and `-GROUP` lines from standard input until its end, then kill and exit.
 
     The descriptor of the run lock is inherited and simply stays open, so that the lock is free
@@ -17,13 +17,13 @@ def main() -> None:
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    kill(read_groups())
+    kill(read_groups(sys.stdin.fileno()))
 
 
-def read_groups() -> set[int]:
+def read_groups(descriptor: int) -> set[int]:
     groups: set[int] = set()
     rest = b""
-    while chunk := os.read(0, 65536):
+    while chunk := os.read(descriptor, 65536):
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             if line.startswith(b"+"):
@@ -55,5 +55,5 @@ def strike(group: int) -> bool:
     return True
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # covered in a child process: as above
     main()

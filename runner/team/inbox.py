@@ -44,7 +44,7 @@ class Inbox:
         self._journal = journal
         self._opened = clock.now()
         self._seen: Stamp = None
-        self._taken: Cursor | None = None
+        self._taken = Cursor()
         self._looked = False
         self._in_hand: set[str] = set()
         self._deliveries = 0
@@ -90,7 +90,7 @@ class Inbox:
             await self._commit_taken()
             return
         self._not_before = self._clock.monotonic() + after_s
-        self._seen, self._taken = None, None
+        self._seen, self._taken = None, Cursor()
 
     def leave(self) -> None:
         """What was taken and is not committed stays unread for another run."""
@@ -106,8 +106,7 @@ class Inbox:
 
     async def _commit_taken(self) -> None:
         self._deliveries = 0
-        if self._taken is not None:
-            await anyio.to_thread.run_sync(self._mailbox.commit, self._taken)
+        await anyio.to_thread.run_sync(self._mailbox.commit, self._taken)
 
     def _mail(self, letters: tuple[Message, ...], cursor: Cursor) -> Mail:
         committed = False

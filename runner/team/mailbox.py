@@ -54,6 +54,9 @@ class Cursor:
     reported: int = 0
 
 
+NOWHERE = Cursor()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """What one look found. `cursor` is the place behind it.
@@ -91,8 +94,8 @@ class Mailbox:
         with locked(self._lock_file):
             append_line(self.path, encode_line(message.to_json()))
 
-    def read(self, taken: Cursor | None = None) -> Batch:
-        """The messages behind `taken` (None: behind what was committed).
+    def read(self, taken: Cursor = NOWHERE) -> Batch:
+        """The messages behind `taken`, or behind what was committed if that is further.
 
         Damaged lines are copied to `NAME.damaged.jsonl` once. Raises: BoardBusy.
         """
@@ -137,7 +140,7 @@ class Mailbox:
         """The unread messages; nothing is consumed and nothing is written."""
         try:
             with self.path.open("rb") as stream:
-                start = _start(self._load(), None, stream)
+                start = _start(self._load(), NOWHERE, stream)
                 return _parse(stream.read(), start).messages
         except FileNotFoundError:
             return ()
@@ -172,10 +175,10 @@ class Mailbox:
         atomic_write(self._cursor_file, encode_json(value))
 
 
-def _start(saved: Cursor, taken: Cursor | None, stream: BinaryIO) -> Cursor:
+def _start(saved: Cursor, taken: Cursor, stream: BinaryIO) -> Cursor:
     """Where to go on in the file that is there now; `stream` is left at that place."""
     head, size = _head(stream), os.fstat(stream.fileno()).st_size
-    known = [saved] if taken is None else [saved, taken]
+    known = (saved, taken)
     same = [one for one in known if one.head == head and one.offset <= size]
     if same:
         furthest = max(same, key=lambda one: one.offset)

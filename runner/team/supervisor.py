@@ -114,13 +114,19 @@ class Supervisor:
             seen = state.pulse.version
             empty = [seat for seat in state.seats if not seat.live and not seat.dismissed]
             if empty and state.live_seats and state.over is None:
-                look = await state.look()
-                for seat in empty:
-                    if await self._is_needed(seat, look):
-                        self._spawn(group, seat)
-                        break
+                try:
+                    await self._fill_one(group, empty)
+                except Exception:  # noqa: BLE001 - those who are left go on without company
+                    get_logger(__name__).exception("seat_not_filled")
             tick = state.settings.limits.poll_interval_s if empty else None
             await state.pulse.wait(seen, tick)
+
+    async def _fill_one(self, group: TaskGroup, empty: list[Seat]) -> None:
+        look = await self._state.look()
+        for seat in empty:
+            if await self._is_needed(seat, look):
+                self._spawn(group, seat)
+                return
 
     async def _is_needed(self, seat: Seat, look: Look) -> bool:
         """Whether it could claim something that nobody who is idle could claim."""

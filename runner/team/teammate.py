@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from runner.board.task import Task
 from runner.team.attempt import Attempt, settle
-from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached, Lost, Outcome
+from runner.team.outcome import Faulted, HandedBack, LimitReached, Lost, Outcome
 from runner.team.state import Ending, RunState, Seat
 from runner.team.types import Assignment, Mail
 
@@ -104,11 +104,11 @@ class Cycle:
         try:
             outcome = await self.attempt.run()
             state.usages.append(outcome.usage)
-            if task is not None:
-                await settle(state, seat, task, outcome)
-                seat.teammate.task = None
-            elif isinstance(assignment, Mail):
+            if isinstance(assignment, Mail):
                 await self._file_away(assignment, outcome)
+            else:
+                await settle(state, seat, assignment, outcome)
+                seat.teammate.task = None
             self.attempts += 1
             self._heed(outcome)
             await seat.inbox.put_back(after_s=state.settings.limits.poll_interval_s)
@@ -119,15 +119,11 @@ class Cycle:
 
     async def _file_away(self, mail: Mail, outcome: Outcome) -> None:
         """A message turn that came to an end counts as read, whether the work said so or not."""
-        match outcome:
-            case Done() | Failed():
-                await mail.commit()
-            case LimitReached(limit=limit) if limit != "budget":
-                await mail.commit()
-            case LimitReached() | HandedBack() | Lost():
-                self._seat.inbox.leave()
-            case Faulted():
-                pass  # put back below
+        over_budget = isinstance(outcome, LimitReached) and outcome.limit == "budget"
+        if isinstance(outcome, HandedBack | Lost) or over_budget:
+            self._seat.inbox.leave()
+        elif not isinstance(outcome, Faulted):  # a fault is put back below
+            await mail.commit()
 
     def _heed(self, outcome: Outcome) -> None:
         """What an outcome means for the whole run."""

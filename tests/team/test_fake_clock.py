@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from datetime import UTC, datetime, timedelta
 
@@ -96,6 +97,20 @@ async def test_sleepers_waits_for_a_task_that_comes_later() -> None:
         assert not wakes.is_set()
         group.start_soon(clock.sleep, 1)
         await wakes.wait()
+        await clock.advance(1)
+
+
+async def test_sleepers_waits_for_a_task_that_the_outside_world_holds_up() -> None:
+    clock = FakeClock()
+
+    async def late() -> None:
+        async with await anyio.open_process([sys.executable, "-S", "-c", "1"]) as process:
+            await process.wait()
+        await clock.sleep(1)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(late)
+        await clock.sleepers(1)
         await clock.advance(1)
 
 

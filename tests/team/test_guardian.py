@@ -14,6 +14,7 @@ import pytest
 
 from runner.board.runs import RunLock, is_alive
 from runner.core.layout import Layout
+from runner.team import guardian_main
 from runner.team.guardian import GuardedGroups, ProcessGroups
 from runner.testing.board import make_board
 
@@ -148,6 +149,22 @@ def test_groups_without_a_guardian_serve_tests(sleeper: subprocess.Popen[bytes])
     groups.add(sleeper.pid)
     assert groups.groups == {sleeper.pid}
     groups.close()
+    assert sleeper.wait(timeout=5) == -signal.SIGKILL
+
+
+def test_a_guardian_reads_lines_however_they_are_cut() -> None:
+    reading, writing = os.pipe()
+    for piece in (b"+1", b"1\n+22\n-1", b"1\n-33\nnonsense\n+4"):
+        os.write(writing, piece)
+    os.close(writing)
+    assert guardian_main.read_groups(reading) == {22}
+    os.close(reading)
+
+
+def test_a_guardian_does_not_wait_without_end_for_a_zombie(
+    sleeper: subprocess.Popen[bytes],
+) -> None:
+    guardian_main.kill({sleeper.pid, 2**22 + 1})
     assert sleeper.wait(timeout=5) == -signal.SIGKILL
 
 

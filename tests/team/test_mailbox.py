@@ -71,7 +71,7 @@ def test_ten_senders_in_several_processes_lose_and_double_nothing(
         for start in range(4)
     ]
     got: list[Message] = []
-    cursor: Cursor | None = None
+    cursor = Cursor()
     done = False
     while not done:
         done = all(sender.poll() is not None for sender in senders)

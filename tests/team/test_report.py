@@ -137,6 +137,14 @@ async def test_a_file_that_is_no_task_counts_as_undone(tmp_path: Path) -> None:
     assert found["x y"].verdict == "undone"
 
 
+async def test_a_half_written_file_counts_as_undone(tmp_path: Path) -> None:
+    layout = make_board(tmp_path)
+    (layout.tasks / "task_4.json").write_text("{", encoding="utf-8")
+    snapshot = await Board(layout, clock=FakeClock()).scan()
+    (row,) = judge(snapshot, outlook(snapshot, []), only=None, agents={}, left="")
+    assert (row.verdict, row.reason) == ("undone", "task_4.json: half-written")
+
+
 async def test_further_files_of_an_id_count_unless_they_are_done(tmp_path: Path) -> None:
     layout = make_board(tmp_path, [{"status": "completed"}])
     for name, status in (("a", "pending"), ("b", "completed")):

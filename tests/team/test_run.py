@@ -426,14 +426,18 @@ async def test_a_teammate_that_crashes_again_and_again_is_given_up(tmp_path: Pat
     async with running_team(layout, work=finish, members=["ann"], clock=clock) as team:
         await clock.sleepers(1)
         scan, team.board.store.scan = team.board.store.scan, broken  # type: ignore[method-assign]
-        await clock.advance(5 + 1 + 2 + 4 + 8)
+        await clock.advance(5 + 1 + 2 + 4 + 8 + 15)
         assert len(events(team, "teammate.crashed")) == 5
-        await clock.advance(15.9)
-        team.board.store.scan = scan  # type: ignore[method-assign]
-        broken_again = len(events(team, "teammate.spawned"))
-        await clock.advance(61)
+
+        def mend(line: dict[str, Any]) -> None:
+            if line["event"] == "teammate.shutdown":
+                team.board.store.scan = scan  # type: ignore[method-assign]
+
+        team.journal.subscribe(mend)
+        await clock.advance(1)
         await team.finished()
-    assert broken_again == 5
+    assert len(events(team, "teammate.crashed")) == 6
+    assert [line["reason"] for line in events(team, "teammate.shutdown")] == ["given_up"]
 
 
 async def test_a_result_that_cannot_be_saved_costs_the_attempt_only(tmp_path: Path) -> None:
@@ -453,6 +457,106 @@ async def test_a_result_that_cannot_be_saved_costs_the_attempt_only(tmp_path: Pa
         await clock.advance(5)
         assert (await team.finished()).exit_code == 0
     assert runs == [1, 2]
+
+
+async def test_a_busy_board_delays_and_loses_nothing(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{}, {}]), FakeClock()
+    go = anyio.Event()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        await go.wait()
+        return Done()
+
+    async with running_team(layout, work=work, members=["ann", "bob"], clock=clock) as team:
+        impatient(team, layout, clock)
+        with locked(layout.lock_file):
+            # nobody can claim, nor return what nobody works on
+            await clock.advance(5)
+        await clock.advance(5)
+        with locked(layout.lock_file):
+            # both have a result, and cannot save it
+            go.set()
+            await clock.settle()
+        await clock.advance(1)
+        assert [on_disk(layout, n)["status"] for n in (1, 2)] == ["completed", "completed"]
+
+
+async def test_a_result_that_no_lock_was_free_for_costs_the_attempt(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{}]), FakeClock()
+    go = anyio.Event()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        await go.wait()
+        return Done()
+
+    async with running_team(layout, work=work, members=["ann"], clock=clock, drain=True) as team:
+        impatient(team, layout, clock)
+        await clock.advance(5)
+        with locked(layout.lock_file):
+            go.set()
+            await clock.advance(2)
+        assert on_disk(layout, 1)["status"] == "in_progress"
+        await clock.advance(60)
+        report = await team.finished()
+    assert (report.exit_code, on_disk(layout, 1)["attempt"]) == (0, 2)
+
+
+def impatient(team: Team, layout: Layout, clock: FakeClock) -> None:
+    """Give the team a board that waits for its lock for a twentieth of a second only."""
+    team.board = Board(
+        layout, clock=clock, journal=team.journal, run=team.run_id, lock_timeout_s=0.05
+    )
+
+
+async def test_a_crash_of_the_helper_that_fills_seats_is_no_crash_of_the_run(
+    tmp_path: Path,
+) -> None:
+    layout, clock = make_board(tmp_path, [{"owner": "bob"}]), FakeClock()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        await mate.clock.sleep(70)
+        return Done()
+
+    async with running_team(layout, work=work, members=["ann", "bob"], clock=clock) as team:
+        await clock.advance(61)
+        scan, team.board.store.scan = team.board.store.scan, broken  # type: ignore[method-assign]
+        await clock.advance(5)
+        team.board.store.scan = scan  # type: ignore[method-assign]
+        await clock.advance(5)
+        assert on_disk(layout, 1)["status"] == "completed"
+
+
+async def test_what_can_be_asked_before_a_run_has_begun(tmp_path: Path) -> None:
+    team = Team(make_board(tmp_path), Settings(), finish)
+    assert (team.teammates, team.looks_taken, team.stopping) == ((), 0, False)
+
+
+async def test_a_back_off_does_not_outlive_the_run(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path), FakeClock()
+    async with running_team(layout, work=finish, members=["ann"], clock=clock) as team:
+        await clock.sleepers(1)
+        scan, team.board.store.scan = team.board.store.scan, broken  # type: ignore[method-assign]
+        await clock.advance(5)
+        team.board.store.scan = scan  # type: ignore[method-assign]
+        team.stop()
+        await team.finished()
+    assert clock.monotonic() == 5
+
+
+async def test_teammates_know_each_other(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path), FakeClock()
+    async with running_team(layout, work=finish, members=["ann", "bob"], clock=clock) as team:
+        await clock.settle()
+        assert team.teammates[0].members() == ("lead", "ann", "bob")
+
+
+async def test_a_claim_of_this_run_that_nobody_works_on_goes_back(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{"required_role": "coder"}]), FakeClock()
+    async with running_team(layout, work=finish, members=["ann"], clock=clock) as team:
+        await clock.sleepers(1)
+        await team.board.claim(1, Claimant(name="zoe", role="coder"))
+        await clock.advance(5)
+        assert on_disk(layout, 1)["status"] == "pending"
 
 
 async def test_the_name_lead_is_reserved(tmp_path: Path) -> None:
