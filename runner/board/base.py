@@ -72,7 +72,7 @@ class BoardFiles:
         if self.run is not None:
             new = [problem for problem in snapshot.problems if problem not in self._told]
             for problem in new:
-                self._emit("board.problem", task=problem.id, problem=problem.to_json())
+                self._journal.emit("board.problem", task=problem.id, problem=problem.to_json())
             self._told |= frozenset(new)
         return snapshot
 
@@ -84,7 +84,8 @@ class BoardFiles:
         """
         if not self.layout.team.is_dir():
             self.layout.ensure_team()
-        for attempt in range(_LOCK_TRIES):
+        tries = 0
+        while True:
             try:
                 with locked(
                     self.layout.lock_file,
@@ -94,9 +95,9 @@ class BoardFiles:
                     self._sweep_leftovers()
                     return action(Session(self._folder, held))
             except LockVanished:
-                if attempt == _LOCK_TRIES - 1:
+                tries += 1
+                if tries == _LOCK_TRIES:
                     raise
-        raise AssertionError("unreachable: the last try returns or raises")
 
     def _give_up(self) -> bool:
         return self._cancelled() or self._stopping()
@@ -133,11 +134,4 @@ class BoardFiles:
 
     def _tell(self, event: str, task: Task, *, by: str | None = None, **facts: Any) -> None:
         """Journal what was just written; `by` is the teammate that it is about."""
-        self._emit(event, task=task.id, teammate=by, attempt=task.attempt, **facts)
-
-    def _emit(self, event: str, **facts: Any) -> None:
-        try:
-            self._journal.emit(event, **facts)
-        except SaveFailed as error:
-            # the board is right already; a lost line must not undo it
-            get_logger(__name__).warning("journal_line_lost", lost=event, error=str(error))
+        self._journal.emit(event, task=task.id, teammate=by, attempt=task.attempt, **facts)

@@ -44,10 +44,11 @@ class CreatingStore(HoldingStore):
                 data = _checked(file, {"id": task_id, **raw})
                 self._remember(key)
                 task = session.create(file, data)
-                if task is not None:
-                    self._tell("task.added", task, subject=task.subject)
-                    self._mirror(session, task, before=())
-                    return task
+                if task is None:  # only after a lost race: another program took the name
+                    continue
+                self._tell("task.added", task, subject=task.subject)
+                self._mirror(session, task, before=())
+                return task
 
         return self._hop(create)
 

@@ -16,7 +16,7 @@ from runner.board.problem import Problem
 from runner.board.reading import is_task_file, keys_of_name, parse_task
 from runner.board.task import Key, Task, key_of, order_key
 
-Pending = tuple[int, tuple[object, ...], str]
+Pending = tuple[int, tuple[object, ...], Key]
 
 _READ_ONLY = "the file is read-only (no write bits)"
 
@@ -77,7 +77,7 @@ class Folder:
     """All entries, and what is derived from them, updated file by file.
 
     `tasks` has the meant file of each id, `others` the further files of a doubled one. `pending`
-    holds, for each owner (None: nobody), `(-priority, order of the id, file)` of the tasks that are
+    holds, for each owner (None: nobody), `(-priority, order of the id, key)` of the tasks that are
     pending and can be understood, sorted. `dependants` names the files that list a key in
     `blockedBy` or `unblockedBy`. `version` changes whenever anything did. For one thread at a time.
     """
@@ -118,16 +118,10 @@ class Folder:
 
     def refresh(self, name: str) -> Entry | None:
         """Read one file now; None if it is gone. A first failure to parse is not settled."""
-        path = self.path / name
-        try:
-            entry = read_entry(path, read_content(path))
-        except FileNotFoundError:
-            self._put(name, None)
-            return None
-        except OSError as error:
-            entry = _unreadable(path, error.strerror or str(error))
-        if entry.task is None and entry.problems[0].kind == "invalid-json":
-            entry = replace(entry, settled=False)
+        entry, known = _read_now(self.path / name), self.entries.get(name)
+        if entry is not None and entry.task is None and entry.problems[0].kind == "invalid-json":
+            same = known is not None and known.signature == entry.signature
+            entry = replace(entry, settled=same and known is not None and known.settled)
         self._put(name, entry)
         return entry
 
@@ -154,18 +148,17 @@ class Folder:
             if entry is None or entry.settled or entry.signature != signature:
                 continue
             again = self.refresh(name)
-            if again is not None and not again.settled and again.signature == signature:
-                self._put(name, replace(again, settled=True))
+            if again is None or again.signature != signature:  # only after a lost race: it moves
+                continue
+            self._put(name, replace(again, settled=True))
 
     def waiting_for(self, name: str) -> Iterator[Task]:
         """The pending tasks of `name`, then those of nobody, each in claiming order.
 
-        The folder may change meanwhile: what is gone by then is left out.
+        The folder may change while this is walked: what is gone by then is left out.
         """
-        for _, _, file in (*self.pending.get(name, ()), *self.pending.get(None, ())):
-            entry = self.entries.get(file)
-            if entry is not None and entry.task is not None:
-                yield entry.task
+        items = (*self.pending.get(name, ()), *self.pending.get(None, ()))
+        return (self.tasks[key] for _, _, key in items if key in self.tasks)
 
     def _take_listing(self, listing: list[str]) -> None:
         self._listing = listing
@@ -186,7 +179,7 @@ class Folder:
         for name, known in zip(self._names, self._known, strict=True):
             try:
                 now = look(name, dir_fd=descriptor, follow_symlinks=False)
-            except FileNotFoundError:
+            except FileNotFoundError:  # only after a lost race: gone since the listing
                 changed.append(name)
                 continue
             if (
@@ -242,7 +235,7 @@ class Folder:
         if task.status == "in_progress":
             self.in_progress.add(key)
         elif task.status == "pending" and task.unclaimable is None:
-            item = (-task.priority, order_key(key), task.file)
+            item = (-task.priority, order_key(key), key)
             insort(self.pending.setdefault(task.owner, []), item)
             self._pending_of[key] = (task.owner, item)
 
@@ -272,10 +265,24 @@ def _meant_first(key: Key, found: list[Task]) -> list[Task]:
     return [replace(task, unclaimable=reason) for task in found]
 
 
-def _unreadable(path: Path, reason: str) -> Entry:
-    status = path.lstat()
-    kind, message = "invalid-json", f"cannot be read: {reason}"
-    if not stat.S_ISREG(status.st_mode):
-        kind, message = "not-a-file", "a link or a folder, not a regular file: not read"
-    problem = Problem(severity="error", kind=kind, file=path.name, id=None, message=message)
+def _read_now(path: Path) -> Entry | None:
+    """What the file says now, or why it cannot be read; None if there is none."""
+    try:
+        return read_entry(path, read_content(path))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        reason = error.strerror or str(error)
+    try:
+        status = path.lstat()
+    except FileNotFoundError:  # only after a lost race: gone since it was opened
+        return None
+    regular = stat.S_ISREG(status.st_mode)
+    problem = Problem(
+        severity="error",
+        kind="invalid-json" if regular else "not-a-file",
+        file=path.name,
+        id=None,
+        message=f"cannot be read: {reason}" if regular else "a link or a folder: not read",
+    )
     return Entry(path.name, signature_of(status), None, (problem,))

@@ -113,7 +113,7 @@ class ReturningStore(BoardFiles):
             return False
         try:
             self._hop(lambda session: self._put_back(session, task.file, fence))
-        except (ClaimLost, TaskUnreadable):
+        except (ClaimLost, TaskUnreadable):  # only after a lost race: somebody came first
             return False
         return True
 
@@ -122,8 +122,6 @@ class ReturningStore(BoardFiles):
 
         def decide(task: Task) -> Changes:
             holding = self._holdings.get(fence.claim_id)
-            if is_held(task, fence):
-                return {}
             if holding is None or not fields_of.went_back(holding, task):
                 raise ClaimLost(task.id, found_instead(task))
             return holding.changes

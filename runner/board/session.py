@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from runner.board.folder import Content, Entry, Folder, read_content, read_entry, signature_of
+from runner.board.folder import Content, Folder, read_content, read_entry, signature_of
 from runner.board.reading import load_object
 from runner.board.saving import Changes, changed, encode_task
 from runner.board.task import Task
@@ -30,16 +30,9 @@ class Session:
         self._folder = folder
         self._held = held
 
-    def read(self, file: str) -> Entry | None:
-        """The file as it is now; None if it is gone."""
-        try:
-            entry = read_entry(self._path(file), read_content(self._path(file)))
-        except OSError:
-            return self._folder.refresh(file)
-        if entry.task is None:
-            return self._folder.refresh(file)
-        self._folder.put(entry)
-        return entry
+    def read(self, file: str) -> None:
+        """Bring the folder up to date with the file as it is now."""
+        self._folder.refresh(file)
 
     def rewrite(self, file: str, decide: Decide) -> Task:
         """Change the task in `file`, on what is there now, and give the task as it then is.
@@ -63,7 +56,7 @@ class Session:
     def create(self, file: str, data: bytes) -> Task | None:
         """Put a new task file in place; None if the name is taken. Raises: SaveFailed."""
         self._held.check()
-        if not create_exclusive(self._path(file), data):
+        if not create_exclusive(self._path(file), data):  # only after a lost race: it was free
             return None
         return self._written(file, data)
 

@@ -185,7 +185,7 @@ def locked(
     except Timeout as error:
         if cancelled is not None and cancelled():
             raise WaitCancelled(path, 0.0, "somebody else; the wait was called off") from error
-        raise BoardBusy(path, timeout_s, _holder(path)) from error
+        raise BoardBusy(path, timeout_s, holder_of(path)) from error
     except OSError as error:
         raise SaveFailed(path, error.strerror or str(error)) from error
     try:
@@ -194,7 +194,7 @@ def locked(
         lock.release()
 
 
-def _holder(path: Path) -> str | None:
+def holder_of(path: Path) -> str | None:
     """`process N`, where the system tells who holds a lock; for an error message only."""
     with contextlib.suppress(OSError, IndexError, ValueError):
         inode = str(path.stat().st_ino)

@@ -28,11 +28,14 @@ class HandClock:
     def __init__(self) -> None:
         self._now = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
         self._elapsed_s = 0.0
+        self.tick_s = 0.0
 
     def now(self) -> datetime:
         return self._now + timedelta(seconds=self._elapsed_s)
 
     def monotonic(self) -> float:
+        """Each look at the clock may take `tick_s`."""
+        self._elapsed_s += self.tick_s
         return self._elapsed_s
 
     async def sleep(self, seconds: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -11,8 +12,11 @@ import pytest
 
 from runner.board.board import Board
 from runner.board.task import Claimant, Task
+from runner.core.clock import SystemClock
+from runner.core.events import FileJournal
 from runner.core.files import WaitCancelled, locked
 from runner.errors import BoardBusy
+from runner.testing.board import make_board
 
 if TYPE_CHECKING:
     from tests.board.conftest import Desk
@@ -46,6 +50,16 @@ async def test_the_journal_of_a_board_without_a_run_is_that_of_the_commands(desk
     desk.put({})
     await Board(desk.layout).claim(1, ADA)
     assert [line["event"] for line in desk.events()] == ["task.claimed"]
+
+
+async def test_the_state_folder_is_made_at_the_first_write(tmp_path: Path) -> None:
+    layout = make_board(tmp_path, [{}])
+    journal = FileJournal(tmp_path / "journal", run="r1", clock=SystemClock())
+    board = Board(layout, journal=journal, run="r1")
+    await board.scan()
+    assert not layout.team.exists()
+    await board.claim_next(ADA)
+    assert (layout.team / ".gitignore").read_text() == "*\n"
 
 
 async def test_a_cancelled_wait_for_the_lock_ends_at_once_and_owns_nothing(desk: Desk) -> None:

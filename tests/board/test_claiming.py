@@ -187,12 +187,29 @@ def test_a_blocker_reopened_before_the_lock_blocks(desk: Desk) -> None:
     assert store.claim_next(ADA, refuses_for=refuses_for) is None
 
 
-def test_a_task_that_appears_after_the_sweep_is_found_before_giving_up(desk: Desk) -> None:
+def test_a_large_board_is_not_swept_between_claims_unless_nothing_is_left(desk: Desk) -> None:
     desk.put(*({"id": number, "status": "completed"} for number in range(1, 300)))
+    desk.put({"id": 300}, {"id": 301})
+    desk.clock.tick_s = 0.001
     store = desk.store()
     store.scan()
+    desk.put({"id": 302, "priority": 9})
+    assert _all(store) == [300, 301, 302]
+    desk.put({"id": 303}, {"id": 304, "priority": 9})
+    desk.clock.later(5)
+    assert _all(store) == [304, 303]
+
+
+def test_after_a_lost_race_the_next_task_of_a_large_board_is_found(desk: Desk) -> None:
+    desk.put(*({"id": number, "status": "completed"} for number in range(1, 300)))
     desk.put({"id": 300})
-    assert _all(store) == [300]
+    desk.clock.tick_s = 0.001
+    store = desk.store()
+    store.scan()
+    desk.store().claim(300, BO)
+    assert store.claim_next(ADA) is None
+    desk.put({"id": 301})
+    assert _all(store) == [301]
 
 
 def test_claiming_one_task_says_why_not(desk: Desk) -> None:

@@ -37,13 +37,14 @@ def test_what_is_ready_running_coming_and_stuck(desk: Desk) -> None:
         {"id": 15, "status": "in_progress", "owner": "lead"},
         {"id": 16, "status": "completed"},
         {"id": 17, "blockedBy": [8]},
+        {"id": 18, "blockedBy": [1, 2]},
     )
     with desk.live("r1") as other:
         other.claim(13, Claimant(name="zoe"))
         found = outlook(desk.store().scan(), [ADA, BO], _no_agent)
     assert found.ready == ("1",)
     assert found.running == ("13",)
-    assert found.coming == ("2", "10", "14")
+    assert found.coming == ("2", "10", "14", "18")
     assert not found.nothing_left
     assert found.stuck == {
         "3": "blocked by 9 (missing or unreadable)",
@@ -124,7 +125,7 @@ def test_claim_order_puts_own_tasks_first(desk: Desk) -> None:
 
 
 def test_the_idle_clock_stands_still_behind_running_work_and_retries_only(desk: Desk) -> None:
-    desk.put({}, {"blockedBy": [1]}, {"blockedBy": [2], "required_role": "tester"}, {})
+    desk.put({}, {"blockedBy": [1]}, {"blockedBy": [2, 1], "required_role": "tester"}, {})
     store = desk.store()
     assert not clock_stands_still(store.scan(), ADA)
     with desk.live("r1") as other:
