@@ -116,8 +116,8 @@ async def _write(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> N
             await board.release(fence, reason=error, fault=True, usage=usage)
         case HandedBack(reason=reason):
             state.set_aside(await board.release(fence, reason=reason, usage=usage), reason)
-        case Lost(found=found):
-            _tell_lost(state, seat, task, found)
+        case _:
+            _tell_lost(state, seat, task, outcome.found)
 
 
 def _tell_lost(state: RunState, seat: Seat, task: Task, found: str) -> None:

@@ -38,12 +38,11 @@ def kill(groups: set[int]) -> None:
 
     A zombie that nobody reaps still counts as a member, so the patience has an end.
     """
-    tries = int(_PATIENCE_S / _STEP_S)
-    while groups and tries:
+    for _ in range(int(_PATIENCE_S / _STEP_S)):
         groups = {group for group in groups if strike(group)}
-        tries -= 1
-        if groups:
-            time.sleep(_STEP_S)  # noqa: TID251 - no event loop and nobody to hand in a clock
+        if not groups:
+            return
+        time.sleep(_STEP_S)  # noqa: TID251 - no event loop and nobody to hand in a clock
 
 
 def strike(group: int) -> bool:

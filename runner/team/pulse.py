@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from collections.abc import Callable
 
 import anyio
 import anyio.lowlevel
@@ -22,7 +23,7 @@ class Pulse:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._loop = asyncio.get_running_loop()
-        self._beats = anyio.Event()
+        self._waiters: set[anyio.Event] = set()
         self._mutex = threading.Lock()
         self.version = 0
 
@@ -37,18 +38,34 @@ class Pulse:
         if self.version != seen:
             await anyio.lowlevel.checkpoint()
             return
-        if seconds is None:
-            await self._beats.wait()
-            return
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._cancel_after, seconds, group.cancel_scope)
-            await self._beats.wait()
-            group.cancel_scope.cancel()
+        woken = anyio.Event()
+        self._waiters.add(woken)
+        try:
+            await self._wait(woken, seconds)
+        finally:
+            self._waiters.discard(woken)
 
-    async def _cancel_after(self, seconds: float, scope: anyio.CancelScope) -> None:
-        await self._clock.sleep(seconds)
-        scope.cancel()
+    async def wait_until(self, holds: Callable[[], bool], seconds: float) -> None:
+        """Return when `holds()` is true, asked at every beat, or `seconds` have passed."""
+        end = self._clock.monotonic() + seconds
+        while not holds() and self._clock.monotonic() < end:
+            await self.wait(self.version, end - self._clock.monotonic())
+
+    async def _wait(self, woken: anyio.Event, seconds: float | None) -> None:
+        if seconds is None:
+            await woken.wait()
+            return
+        nap = anyio.CancelScope()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._wake_after, seconds, woken, nap)
+            await woken.wait()
+            nap.cancel()
+
+    async def _wake_after(self, seconds: float, woken: anyio.Event, nap: anyio.CancelScope) -> None:
+        with nap:
+            await self._clock.sleep(seconds)
+            woken.set()
 
     def _wake(self) -> None:
-        beats, self._beats = self._beats, anyio.Event()
-        beats.set()
+        for woken in self._waiters:
+            woken.set()

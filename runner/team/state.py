@@ -108,6 +108,11 @@ class RunState:
         return self.over == "stopped"
 
     @property
+    def claims(self) -> bool:
+        """Whether anything may be claimed still."""
+        return self.over is None and self.no_more_claims is None
+
+    @property
     def live_seats(self) -> tuple[Seat, ...]:
         return tuple(seat for seat in self.seats if seat.live)
 
@@ -136,9 +141,8 @@ class RunState:
 
     def end_claims(self, reason: str) -> None:
         """Nothing is claimed any more in this run: going on would fail task after task."""
-        if self.no_more_claims is None:
-            self.no_more_claims = reason
-            get_logger(__name__).error("claiming_stopped", reason=reason)
+        self.no_more_claims = self.no_more_claims or reason
+        get_logger(__name__).error("claiming_stopped", reason=reason)
         self.pulse.beat()
 
     def note(self, seat: Seat, status: Status, task: Task | None = None) -> None:
@@ -207,7 +211,7 @@ class RunState:
             return
         # one at a time: whoever comes second sees what the first has taken, without a hop
         async with self._claiming:
-            if self.over is None and self._has_something_for(mate.claimant):
+            if self._has_something_for(mate.claimant):
                 try:
                     mate.next_task = await self.board.claim_next(
                         mate.claimant, refuses_for=self.refuses_for, only=self.only
@@ -217,9 +221,8 @@ class RunState:
 
     def _has_something_for(self, claimant: Claimant) -> bool:
         look = self.looks.latest
-        if self.no_more_claims is not None:
-            return False
-        return bool(look.stale or look.offers(claimant, self.only, self.taken))
+        offers = look.stale or look.offers(claimant, self.only, self.taken)
+        return self.claims and bool(offers)
 
     async def clock_stands_still(self, seat: Seat) -> bool:
         """Whether work that this teammate could do is on its way."""
@@ -236,13 +239,12 @@ class RunState:
 
     async def try_to_drain(self, seen: int) -> bool:
         """End a drain run that has nothing left. `seen` is the pulse before the caller's look."""
-        if not self.drain or self.over is not None:
+        if not self.drain or self._unrest(seen):
             return False
         async with self._claiming:
-            look = self.looks.latest
-            if self._unrest(seen) or not (await self.outlook(look)).nothing_left:
-                return False
-            if self._unrest(seen) or self.over is not None:
+            left = await self.outlook(self.looks.latest)
+            # asked again: the hop took its time
+            if not left.nothing_left or self.over is not None or self._unrest(seen):
                 return False
             self.end("drained")
             return True

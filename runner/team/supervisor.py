@@ -63,7 +63,7 @@ class Supervisor:
             self._state.pulse.beat()
 
     async def _until_it_ends(self, seat: Seat) -> Ending:
-        crashes = 0
+        state, crashes = self._state, 0
         while True:
             cycle = self._sit_down(seat)
             try:
@@ -77,7 +77,8 @@ class Supervisor:
                 await self._after_crash(seat, error)
                 if crashes > MAX_CRASHES:
                     return "given_up"
-                await self._back_off(min(2.0 ** (crashes - 1), _MAX_BACK_OFF_S))
+                wait_s = min(2.0 ** (crashes - 1), _MAX_BACK_OFF_S)
+                await state.pulse.wait_until(lambda: state.over is not None, wait_s)
 
     def _sit_down(self, seat: Seat) -> Cycle:
         state = self._state
@@ -100,20 +101,13 @@ class Supervisor:
         self._state.journal.emit("teammate.crashed", teammate=name, error=said)
         await give_back(self._state, seat, f"{name} crashed: {said}")
 
-    async def _back_off(self, seconds: float) -> None:
-        """Wait, but not past the end of the run."""
-        state = self._state
-        until = state.clock.monotonic() + seconds
-        while state.over is None and (left := until - state.clock.monotonic()) > 0:
-            await state.pulse.wait(state.pulse.version, left)
-
     async def _fill_up(self, group: TaskGroup) -> None:
         """Spawn again while claimable work waits and seats are empty."""
         state = self._state
         while True:
             seen = state.pulse.version
             empty = [seat for seat in state.seats if not seat.live and not seat.dismissed]
-            if empty and state.live_seats and state.over is None:
+            if empty and state.live_seats and state.claims:
                 try:
                     await self._fill_one(group, empty)
                 except Exception:  # noqa: BLE001 - those who are left go on without company
@@ -131,8 +125,6 @@ class Supervisor:
     async def _is_needed(self, seat: Seat, look: Look) -> bool:
         """Whether it could claim something that nobody who is idle could claim."""
         state = self._state
-        if state.no_more_claims is not None:
-            return False
         offers = look.offers(seat.teammate.claimant, state.only, state.taken)
         for idle in state.live_seats:
             if not idle.busy:

@@ -196,17 +196,10 @@ class Team:
     async def _watch_stop(self, state: RunState, supervisor: Supervisor) -> None:
         """Grace, then cancel; a second stop cancels at once and hurries the last writes."""
         await self._stop_asked.wait()
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._until, self.settings.limits.grace_s, group.cancel_scope)
-            await self._stop_now.wait()
-            group.cancel_scope.cancel()
+        await state.pulse.wait_until(self._stop_now.is_set, self.settings.limits.grace_s)
         supervisor.cut_all("the run was stopped")
         await self._stop_now.wait()
         state.hurry()
-
-    async def _until(self, seconds: float, scope: anyio.CancelScope) -> None:
-        await self.clock.sleep(seconds)
-        scope.cancel()
 
     async def _watch_time(self, seconds: float) -> None:
         await self.clock.sleep(seconds)

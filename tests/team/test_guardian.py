@@ -164,6 +164,7 @@ def test_a_guardian_reads_lines_however_they_are_cut() -> None:
 def test_a_guardian_does_not_wait_without_end_for_a_zombie(
     sleeper: subprocess.Popen[bytes],
 ) -> None:
+    guardian_main.kill({2**22 + 1})
     guardian_main.kill({sleeper.pid, 2**22 + 1})
     assert sleeper.wait(timeout=5) == -signal.SIGKILL
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
@@ -18,7 +19,7 @@ from runner.core.clock import SystemClock
 from runner.core.events import read_journal
 from runner.core.files import locked
 from runner.core.layout import Layout
-from runner.core.settings import Budget, MemberSpec, Settings
+from runner.core.settings import Budget, Limits, MemberSpec, Settings
 from runner.errors import ConfigError, SaveFailed
 from runner.team.mailbox import post
 from runner.team.outcome import Done, HandedBack, Outcome
@@ -150,18 +151,24 @@ async def test_a_second_stop_gives_up_a_release_that_gets_no_lock(tmp_path: Path
 
 
 async def test_a_release_under_way_is_hurried_by_the_second_stop(tmp_path: Path) -> None:
-    layout = make_board(tmp_path, [{}])
-    working = anyio.Event()
+    layout, working, cut = make_board(tmp_path, [{}]), anyio.Event(), anyio.Event()
+    settings = Settings(limits=Limits(grace_s=0))
 
     async def work(assignment: Assignment, mate: Teammate) -> Outcome:
         working.set()
-        await anyio.sleep_forever()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            cut.set()
         return Done()
 
-    async with running_team(layout, work=work, members=["ann"]) as team:
+    async with running_team(layout, work=work, members=["ann"], settings=settings) as team:
         await working.wait()
         with locked(layout.lock_file):
             team.stop()
+            await cut.wait()
+            for _ in range(20):
+                await anyio.lowlevel.checkpoint()
             team.stop()
             await team.finished()
     assert on_disk(layout, 1)["status"] == "in_progress"
@@ -548,6 +555,32 @@ async def test_teammates_know_each_other(tmp_path: Path) -> None:
     async with running_team(layout, work=finish, members=["ann", "bob"], clock=clock) as team:
         await clock.settle()
         assert team.teammates[0].members() == ("lead", "ann", "bob")
+
+
+async def test_what_nobody_works_on_waits_for_the_lock_too(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{"required_role": "coder"}]), FakeClock()
+    async with running_team(layout, work=finish, members=["ann"], clock=clock) as team:
+        impatient(team, layout, clock)
+        await clock.sleepers(1)
+        await team.board.claim(1, Claimant(name="zoe", role="coder"))
+        with locked(layout.lock_file):
+            await clock.advance(5)
+        assert on_disk(layout, 1)["status"] == "in_progress"
+        await clock.advance(5)
+        assert on_disk(layout, 1)["status"] == "pending"
+
+
+async def test_a_stopped_run_does_not_try_again_and_again_to_save(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{}]), FakeClock()
+    async with running_team(layout, work=hang, members=["ann"], clock=clock) as team:
+        impatient(team, layout, clock)
+        await clock.settle()
+        with locked(layout.lock_file):
+            team.stop()
+            team.stop()
+            await team.finished()
+    assert clock.monotonic() == 0
+    assert len(events(team, "teammate.crashed")) == 1
 
 
 async def test_a_claim_of_this_run_that_nobody_works_on_goes_back(tmp_path: Path) -> None:
