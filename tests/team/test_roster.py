@@ -14,7 +14,6 @@ from runner.core.settings import MemberSpec, Settings
 from runner.errors import UnsafeName
 from runner.team.outcome import Done, Outcome
 from runner.team.roster import Roster, live_members
-from runner.team.team import Team
 from runner.team.types import Assignment, Teammate
 from runner.testing.board import make_board
 from runner.testing.clock import FakeClock
@@ -135,12 +134,12 @@ def test_a_name_that_is_no_file_name_is_refused(layout: Layout) -> None:
     assert not (layout.runs / "r1.json").exists()
 
 
-async def test_a_roster_that_cannot_be_saved_does_not_end_the_run(tmp_path: Path) -> None:
-    layout, clock = make_board(tmp_path, [{}]), FakeClock()
-
-    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
-        (layout.runs / f"{mate.run}.json").chmod(0o444)
-        return Done()
-
-    team = Team(layout, Settings(members=(MemberSpec(name="ann"),)), work, drain=True, clock=clock)
-    assert (await team.run()).exit_code == 0
+def test_a_roster_that_cannot_be_saved_is_logged_and_no_error(
+    layout: Layout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    roster = Roster(layout, run="r1", team="t", clock=FakeClock())
+    roster.enlist([MemberSpec(name="ann")])
+    roster.path.chmod(0o444)
+    roster.save(ended=True)
+    assert "roster_not_saved" in capsys.readouterr().err
+    assert loaded(roster.path)["ended"] is None
