@@ -48,7 +48,11 @@ class Journal(Protocol):
 
 
 class FileJournal:
-    """Appends to one `.jsonl` file and tells listeners. One writer per file."""
+    """Appends to one `.jsonl` file and tells listeners. One writer per file.
+
+    What happens before the folder exists is written with the first line after: a run that is
+    refused at its start leaves nothing behind.
+    """
 
     def __init__(self, path: Path, *, run: str | None, clock: Clock) -> None:
         self.path = path
@@ -56,6 +60,7 @@ class FileJournal:
         self._clock = clock
         self._lock = Lock()
         self._listeners: list[Listener] = []
+        self._waiting: list[bytes] = []
 
     def subscribe(self, listener: Listener) -> None:
         """`listener` gets every later line as a dict, on the thread that emits it."""
@@ -82,13 +87,19 @@ class FileJournal:
             **facts,
         }
         with self._lock:
-            try:
-                append_line(self.path, encode_line(line))
-            except SaveFailed as error:
-                # a full disk costs lines of the journal, not the work that they tell of
-                get_logger(__name__).warning("journal_line_lost", lost=event, error=str(error))
+            self._waiting.append(encode_line(line))
+            if self.path.parent.is_dir():
+                self._write_waiting(event)
             for listener in self._listeners:
                 listener(line)
+
+    def _write_waiting(self, event: str) -> None:
+        data, self._waiting = b"".join(self._waiting), []
+        try:
+            append_line(self.path, data)
+        except SaveFailed as error:
+            # a full disk costs lines of the journal, not the work that they tell of
+            get_logger(__name__).warning("journal_line_lost", lost=event, error=str(error))
 
 
 def read_journal(path: Path) -> Iterator[dict[str, Any]]:
