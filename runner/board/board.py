@@ -182,6 +182,9 @@ class Board:
     async def retry(self, task_id: object, *, force: bool = False) -> Task:
         return await self._hop(partial(self.store.retry, task_id, force=force))
 
+    async def tidy(self) -> list[Task]:
+        return await self._hop(self.store.tidy)
+
     async def finish_by_hand(self, task_id: object, **how: Any) -> Task:
         return await self._hop(partial(self.store.finish_by_hand, task_id, **how))
 

@@ -255,35 +255,47 @@ class HoldingStore(ReturningStore):
 
         def end(session: Session) -> Task:
             if not ended:
-                task = self._rewrite_held(session, file, fence, decide)
-                ended.append(task)
-                self._tell_end(task, event, fence, facts or {})
+                before, after = self._rewrite_held(session, file, fence, decide)
+                ended.append(after)
+                self._tell_end(before, after, event, facts or {})
             if ended[0].status == "completed":
                 self._unblock(session, ended[0].key)
             return ended[0]
 
-        task = self._hop(end)
+        try:
+            task = self._hop(end)
+        except ClaimLost:
+            self._holdings.pop(fence.claim_id, None)
+            raise
         self._holdings.pop(fence.claim_id, None)
         return task
 
-    def _rewrite_held(self, session: Session, file: str, fence: Fence, decide: Decide) -> Task:
+    def _rewrite_held(
+        self, session: Session, file: str, fence: Fence, decide: Decide
+    ) -> tuple[Task, Task]:
+        """The task before and after. Raises: ClaimLost."""
+        held: list[Task] = []
+
+        def checked(task: Task) -> Changes:
+            held.append(required(task, fence))
+            return decide(task)
+
         try:
             try:
-                return session.rewrite(file, lambda task: decide(required(task, fence)))
+                after = session.rewrite(file, checked)
             except ClaimLost:
                 self._put_back(session, file, fence)
-                return session.rewrite(file, lambda task: decide(required(task, fence)))
+                after = session.rewrite(file, checked)
         except TaskUnreadable as error:
             raise ClaimLost(fence.key, f"its file cannot be read: {error.reason}") from error
+        return held[-1], after
 
-    def _tell_end(self, task: Task, event: str, fence: Fence, facts: Mapping[str, Any]) -> None:
-        holding = self._holdings.get(fence.claim_id)
-        by = holding.changes["owner"] if holding is not None else task.owner
-        if event == "task.retried" and task.status == "failed":
-            event, facts = "task.failed", {"error": task.error}
-        elif task.retry_at is not None:
-            facts = {**facts, "retryAt": task.raw["retryAt"]}
-        self._tell(event, task, by=by, **facts)
+    def _tell_end(self, before: Task, after: Task, event: str, facts: Mapping[str, Any]) -> None:
+        if event == "task.retried" and after.status == "failed":
+            event, facts = "task.failed", {"error": after.error}
+        elif after.retry_at is not None:
+            facts = {**facts, "retryAt": after.raw["retryAt"]}
+        self._tell(event, after, by=before.owner, **facts)
 
     def _unblock(self, session: Session, key: Key) -> None:
         """The id of a completed task leaves the lists of what waits for it."""

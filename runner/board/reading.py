@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from runner.board import fields
+from runner.board.decoding import MOST_LEVELS, NotAnObject, decode_object, is_deep
 from runner.board.problem import Problem, Severity
 from runner.board.task import Key, Status, Task, key_of
 from runner.core.ids import is_safe
@@ -18,12 +17,8 @@ PREFIX = "task_"
 SUFFIX = ".json"
 
 
-class NotATask(Exception):
-    """The bytes are no task at all; carries the problem."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        super().__init__(problem.message)
+class _NoId(Exception):
+    """The object has an id that cannot be one."""
 
 
 def is_task_file(name: str) -> bool:
@@ -45,54 +40,16 @@ def parse_task(file_name: str, data: bytes) -> tuple[Task | None, tuple[Problem,
     `unclaimable` set.
     """
     try:
-        raw, doubled = _load(file_name, data)
-        return _Reader(file_name, raw).task(doubled)
-    except NotATask as error:
-        return None, (error.problem,)
+        raw, doubled = decode_object(data)
+        return _Reader(file_name, raw).task(doubled=doubled, deep=is_deep(data, raw))
+    except NotAnObject as error:
+        return None, (_problem(file_name, error.kind, str(error)),)
+    except _NoId as error:
+        return None, (_problem(file_name, "bad-field", str(error)),)
 
 
-def load_object(file_name: str, data: bytes) -> dict[str, Any]:
-    """The object of a task file, its keys in the order of the file. Raises: NotATask."""
-    return _load(file_name, data)[0]
-
-
-def _load(file_name: str, data: bytes) -> tuple[dict[str, Any], bool]:
-    """The object, and whether a key of it stands there twice."""
-    try:
-        text = data.removeprefix(codecs.BOM_UTF8).decode()
-        try:
-            value, doubled = _STRICT.decode(text), False
-        except _DoubledKey:
-            value, doubled = json.loads(text), True
-    except UnicodeDecodeError as error:
-        raise _no_task(file_name, "invalid-json", f"not UTF-8 at byte {error.start}") from None
-    except json.JSONDecodeError as error:
-        at = f"{error.msg} (line {error.lineno}, column {error.colno})"
-        raise _no_task(file_name, "invalid-json", f"not JSON: {at}") from None
-    except (ValueError, RecursionError) as error:
-        raise _no_task(file_name, "invalid-json", f"not JSON: {error}") from None
-    if not isinstance(value, dict):
-        found = "null" if value is None else type(value).__name__
-        raise _no_task(file_name, "not-an-object", f"expected an object, found {found}")
-    return value, doubled
-
-
-class _DoubledKey(Exception):
-    """Not JSON's business, but one of the two values would be lost when the file is written."""
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise _DoubledKey
-    return found
-
-
-_STRICT = json.JSONDecoder(object_pairs_hook=_unique)
-
-
-def _no_task(file_name: str, kind: str, message: str) -> NotATask:
-    return NotATask(Problem(severity="error", kind=kind, file=file_name, id=None, message=message))
+def _problem(file_name: str, kind: str, message: str) -> Problem:
+    return Problem(severity="error", kind=kind, file=file_name, id=None, message=message)
 
 
 class _Known(NamedTuple):
@@ -135,10 +92,12 @@ class _Reader:
         self._problems: list[Problem] = []
         self._unclaimable: list[str] = []
 
-    def task(self, doubled: bool) -> tuple[Task, tuple[Problem, ...]]:
+    def task(self, *, doubled: bool, deep: bool) -> tuple[Task, tuple[Problem, ...]]:
         self._id, key = self._identity()
         if doubled:
             self._refuse("bad-field", "a key stands there twice, so one of its values is lost")
+        if deep:
+            self._refuse("bad-field", f"nested more than {MOST_LEVELS} levels deep")
         self._check_name(key)
         read = self._understood()
         usage = self._raw.get("usage")
@@ -174,9 +133,7 @@ class _Reader:
             found = key_of(written)
             if found is None:
                 shown = fields.words(written)[:60]
-                raise _no_task(
-                    self._file, "bad-field", f"id: found {shown}, expected a number or text"
-                )
+                raise _NoId(f"id: found {shown}, expected a number or text")
             self._id, key = written if isinstance(written, (int, str)) else int(written), found
         if not is_safe(key):
             self._refuse("bad-field", "id: not usable in paths; use letters, digits, '.', '_', '-'")

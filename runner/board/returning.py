@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from runner.board import changes as fields_of
 from runner.board.base import BoardFiles
@@ -11,7 +10,8 @@ from runner.board.changes import DEFAULT_MAX_ATTEMPTS
 from runner.board.saving import Changes
 from runner.board.session import Session
 from runner.board.task import Fence, Task
-from runner.errors import ClaimLost, TaskUnreadable
+from runner.core.log import get_logger
+from runner.errors import ClaimLost, SaveFailed, TaskUnreadable
 
 
 class ReturningStore(BoardFiles):
@@ -47,16 +47,23 @@ class ReturningStore(BoardFiles):
         return self._return_all_stale()
 
     def _return_all_stale(self) -> list[Task]:
+        return self._each(self._look.stale(), self._return_stale)
+
+    def _each(self, tasks: list[Task], give_back: Callable[[Session, Task], Task]) -> list[Task]:
+        """Give back what can be; what somebody changed meanwhile, or nobody can write, stays."""
         returned: list[Task] = []
 
-        def give_back(session: Session) -> None:
-            for task in stale:
-                with contextlib.suppress(ClaimLost, TaskUnreadable):
-                    returned.append(self._return_stale(session, task))
+        def give_all_back(session: Session) -> None:
+            for task in tasks:
+                try:
+                    returned.append(give_back(session, task))
+                except (ClaimLost, TaskUnreadable):
+                    continue
+                except SaveFailed as error:
+                    get_logger(__name__).warning("task_not_returned", error=str(error))
 
-        stale = self._look.stale()
-        if stale:
-            self._hop(give_back)
+        if tasks:
+            self._hop(give_all_back)
         return returned
 
     def _return_stale(self, session: Session, task: Task) -> Task:
@@ -80,16 +87,7 @@ class ReturningStore(BoardFiles):
         return changed
 
     def _give_back(self, tasks: list[Task], reason: str) -> list[Task]:
-        returned: list[Task] = []
-
-        def give_back(session: Session) -> None:
-            for task in tasks:
-                with contextlib.suppress(ClaimLost, TaskUnreadable):
-                    returned.append(self._return(session, task, reason))
-
-        if tasks:
-            self._hop(give_back)
-        return returned
+        return self._each(tasks, lambda session, task: self._return(session, task, reason))
 
     def _return(self, session: Session, task: Task, reason: str) -> Task:
         fence = task.fence

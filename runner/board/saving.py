@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from runner.board.fields import id_list, spellings
 from runner.board.task import Key, key_of
-from runner.core.files import encode_json
 from runner.errors import SaveFailed
 
 REMOVED: Final = object()
@@ -35,11 +35,15 @@ def changed(raw: Mapping[str, Any], changes: Changes) -> dict[str, Any]:
 
 
 def encode_task(file: str, raw: Mapping[str, Any]) -> bytes:
-    """The bytes of a task file. Raises: SaveFailed, for what JSON cannot hold."""
+    """The bytes of a task file. Raises: SaveFailed, for what JSON cannot hold.
+
+    Lone surrogates, which UTF-8 cannot hold, are written as the escapes that they were read from.
+    """
     try:
-        return encode_json(raw)
+        text = json.dumps(raw, indent=2, ensure_ascii=False, allow_nan=False)
     except (RecursionError, TypeError, ValueError) as error:
         raise SaveFailed(file, f"cannot be written as JSON: {error}") from error
+    return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def written(raw: Mapping[str, Any], field: str) -> list[Any]:

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 from runner.board.folder import Content, Folder, read_content, read_entry, signature_of
-from runner.board.reading import load_object
 from runner.board.saving import Changes, changed, encode_task
 from runner.board.task import Task
 from runner.core.files import Held, atomic_write, create_exclusive
@@ -44,8 +43,7 @@ class Session:
             changes = decide(task)
             if not changes:
                 return task
-            raw = changed(load_object(file, content.data), changes)
-            data = encode_task(file, raw)
+            data = encode_task(file, changed(task.raw, changes))
             try:
                 atomic_write(self._path(file), data, guard=partial(self._guard, file, content))
             except _ChangedMeanwhile:

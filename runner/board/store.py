@@ -9,6 +9,7 @@ from runner.board import changes as fields_of
 from runner.board.creating import CreatingStore, refuse_own_fields
 from runner.board.fields import status_of
 from runner.board.folder import unblocked_by
+from runner.board.graph import is_open
 from runner.board.reading import parse_task
 from runner.board.saving import REMOVED, Changes, changed, encode_task, moved, with_added
 from runner.board.session import Decide, Session
@@ -134,6 +135,26 @@ class Store(CreatingStore):
 
         return self._by_hand(task_id, self._reopening, allow, event="task.retried")
 
+    def tidy(self) -> list[Task]:
+        """Blockers that are done leave the lists of pending tasks, as claims do it one by one."""
+        self._look.sweep()
+        known = self._folder.tasks
+        listing = [
+            task.file
+            for task in known.values()
+            if task.status == "pending" and any(_is_done(known, key) for key in task.blocked_by)
+        ]
+
+        def tidy_each(session: Session) -> list[Task]:
+            self._rewrite_each(
+                session,
+                listing,
+                lambda task: fields_of.unblocking(task, lambda key: _is_done(known, key)),
+            )
+            return [task for file in listing if (task := self._folder.entries[file].task)]
+
+        return self._hop(tidy_each) if listing else []
+
     def _by_hand(
         self,
         task_id: object,
@@ -218,6 +239,10 @@ class Store(CreatingStore):
                 raise ClaimLost(task.id, held_reason(task, self._look.place))
         elif owner is None or owner != task.owner:
             raise TaskHeld(task.id, held_reason(task, self._look.place))
+
+
+def _is_done(tasks: Mapping[Key, Task], key: Key) -> bool:
+    return not is_open(tasks.get(key))
 
 
 def _freeing(task: Task) -> Changes:

@@ -42,6 +42,7 @@ async def test_every_verb_of_the_store_is_there(desk: Desk) -> None:
     assert await board.release_unheld(frozenset()) == []
     assert await board.return_stale() == []
     assert await board.take_over() == []
+    assert await board.tidy() == []
     assert board.run is None
     assert len((await board.scan(settle=True)).tasks) == 5
 

@@ -212,3 +212,16 @@ def test_a_held_by_hand_task_is_not_retried(desk: Desk) -> None:
     store.claim(1, ADA, source="manual")
     with pytest.raises(TaskHeld):
         store.retry(1)
+
+
+def test_tidying_takes_done_blockers_out_of_the_lists_and_nothing_else(desk: Desk) -> None:
+    desk.put(
+        {"id": 1, "status": "completed", "blockedBy": [9]},
+        {"id": 2, "blockedBy": [1, 3]},
+        {"id": 3, "blockedBy": [4]},
+    )
+    store = desk.store()
+    assert [task.id for task in store.tidy()] == [2]
+    assert (desk.raw(2)["blockedBy"], desk.raw(2)["unblockedBy"]) == ([3], [1])
+    assert desk.raw(1)["blockedBy"] == [9]
+    assert store.tidy() == []

@@ -164,3 +164,25 @@ def test_own_claims_that_changed_meanwhile_are_not_given_back(desk: Desk) -> Non
         desk.change(1, status="completed")
         desk.path(2).unlink()
         assert store._give_back(tasks, "gone") == []
+
+
+def test_a_stale_task_that_cannot_be_written_does_not_stop_the_others(desk: Desk) -> None:
+    desk.put({}, {})
+    desk.dead_claim("r1", 1)
+    desk.path(1).chmod(0o444)
+    desk.clock.later(60)
+    task = desk.store().claim_next(BO)
+    assert task is not None
+    assert task.id == 2
+
+
+def test_a_claim_that_was_lost_is_not_restored_later(desk: Desk) -> None:
+    desk.put({})
+    committed = desk.path(1).read_bytes()
+    store = desk.store()
+    fence = store.claim(1, ADA).fence
+    desk.change(1, status="failed")
+    with pytest.raises(ClaimLost):
+        store.complete(fence)
+    desk.path(1).write_bytes(committed)
+    assert not store.holds(fence)
