@@ -22,12 +22,14 @@ _READ_ONLY = "the file is read-only (no write bits)"
 
 
 class Signature(NamedTuple):
-    """What tells one content of a file from the next without reading it."""
+    """What tells one state of a file from the next without reading it.
 
-    mtime_ns: int
+    The time is that of the last change of the inode: no program can set it, and it covers the mode.
+    """
+
+    ctime_ns: int
     size: int
     inode: int
-    mode: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +44,15 @@ class Entry:
 
 
 class Content(NamedTuple):
-    """The bytes of a file and the signature that they belong to."""
+    """The bytes of a file, the signature that they belong to, and whether it has write bits."""
 
     data: bytes
     signature: Signature
+    writable: bool = True
 
 
 def signature_of(status: os.stat_result) -> Signature:
-    return Signature(status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode)
+    return Signature(status.st_ctime_ns, status.st_size, status.st_ino)
 
 
 def read_content(path: Path) -> Content:
@@ -60,7 +63,8 @@ def read_content(path: Path) -> Content:
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
         with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as stream:
-            return Content(stream.readall(), signature_of(status))
+            writable = bool(status.st_mode & 0o222)
+            return Content(stream.readall(), signature_of(status), writable)
     finally:
         os.close(descriptor)
 
@@ -68,7 +72,7 @@ def read_content(path: Path) -> Content:
 def read_entry(path: Path, content: Content) -> Entry:
     """What `content` says as the task file `path`."""
     task, problems = parse_task(path.name, content.data)
-    if task is not None and not content.signature.mode & 0o222:
+    if task is not None and not content.writable:
         task = replace(task, unclaimable=task.unclaimable or _READ_ONLY)
     return Entry(path.name, content.signature, task, problems)
 
@@ -184,10 +188,9 @@ class Folder:
                 continue
             if (
                 known is None
-                or now.st_mtime_ns != known[0]
-                or now.st_size != known[1]
+                or now.st_ctime_ns != known[0]
                 or now.st_ino != known[2]
-                or now.st_mode != known[3]
+                or now.st_size != known[1]
             ):
                 changed.append(name)
         return changed

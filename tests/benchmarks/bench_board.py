@@ -79,10 +79,12 @@ def _scans(root: Path) -> dict[str, float]:
 
 def _claims(root: Path) -> dict[str, float]:
     layout = _board(root, _CLAIMED)
+    os.sync()  # what the scans wrote is not to be paid for here
     bare = {count: _rate("bare", layout.root, count) for count in (1, _PROCESSES)}
     claims = {}
     for count in (1, _PROCESSES):
         _reset(layout)
+        os.sync()
         claims[count] = _rate("claims", layout.root, count)
         _assert_once(layout)
     figures: dict[str, float] = {}
