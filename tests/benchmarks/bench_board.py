@@ -18,7 +18,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 
 from filelock import FileLock
 
@@ -203,14 +202,14 @@ def _read_as_task(path: Path) -> object:
 
 
 def _best_ms(call: Callable[[], object], rounds: int = _ROUNDS) -> float:
-    """The median of a few calls, after one to warm up."""
+    """The best of a few calls, after one to warm up: the rest is what else the machine did."""
     call()
     took = []
     for _ in range(rounds):
         began = time.perf_counter()
         call()
         took.append(1000 * (time.perf_counter() - began))
-    return median(took)
+    return min(took)
 
 
 if __name__ == "__main__":
