@@ -21,7 +21,8 @@ class Outlook:
     """What a set of claimants can still expect.
 
     `ready` can be claimed now, `running` is held by a live run, `coming` can become claimable by
-    itself, `stuck` cannot, with the reason. `unsettled`: a file earns one more look.
+    itself (also what another live run may hand back), `stuck` cannot, with the reason.
+    `unsettled`: a file earns one more look.
     """
 
     ready: tuple[Key, ...]
@@ -32,7 +33,7 @@ class Outlook:
 
     @property
     def nothing_left(self) -> bool:
-        """Nothing to claim now or later. Running tasks count only through what waits for them."""
+        """Nothing to claim now or later."""
         return not (self.ready or self.coming or self.unsettled)
 
 
@@ -84,20 +85,22 @@ def outlook(
     judges = [(one, refuses_for(one) if refuses_for else None) for one in claimants]
     waiting: dict[Key, Task] = {}
     stuck: dict[Key, str] = {}
-    running = []
+    running, coming = [], []
     for task in sorted(snapshot.tasks.values(), key=_rank):
         if task.status in ("completed", "failed", "deleted"):
             continue
         if snapshot.is_running(task):
             running.append(task.key)
+            if snapshot.is_running_elsewhere(task) and not _unservable(task, judges, only):
+                coming.append(task.key)
             continue
-        reason = _unservable(snapshot, task, judges, only)
+        reason = _lost_to_all(snapshot, task) or _unservable(task, judges, only)
         if reason is None:
             waiting[task.key] = task
         else:
             stuck[task.key] = reason
     hopeful = _can_become_free(waiting, snapshot, frozenset(running))
-    ready, coming = [], []
+    ready = []
     for key, task in waiting.items():
         if snapshot.state(task) in ("ready", "assigned"):
             ready.append(key)
@@ -114,25 +117,34 @@ def outlook(
     )
 
 
+def _lost_to_all(snapshot: Snapshot, task: Task) -> str | None:
+    """Why nobody can claim a task that is neither running nor finished; None if somebody might."""
+    if task.status == "pending" or snapshot.is_stale(task):
+        return None
+    return snapshot.reason(task) or "cannot be claimed"
+
+
 def _unservable(
-    snapshot: Snapshot,
     task: Task,
     judges: Sequence[tuple[Claimant, Refuses | None]],
     only: Collection[Key] | None,
 ) -> str | None:
     """Why none of the claimants can ever do the task, whatever its blockers; None if one can."""
-    if task.status != "pending" and not snapshot.is_stale(task):
-        return snapshot.reason(task) or "cannot be claimed"
-    if task.claim is not None and task.status == "in_progress":
-        # the next look returns it to whom it was before the claim
-        task = replace(task, status="pending", owner=task.claim.was)
+    returned = _as_returned(task)
     reasons = []
     for claimant, refuses in judges:
-        reason = unfit(task, claimant, refuses, only)
+        reason = unfit(returned, claimant, refuses, only)
         if reason is None:
             return None
         reasons.append(reason)
     return "; ".join(dict.fromkeys(reasons)) or "nobody to do it"
+
+
+def _as_returned(task: Task) -> Task:
+    """A held task as it will be when its claim is given back: its owner from before the claim."""
+    if task.status != "in_progress" or task.claim is None:
+        return task
+    return replace(task, status="pending", owner=task.claim.was)
 
 
 def _can_become_free(
@@ -169,10 +181,19 @@ def clock_stands_still(
     claimant: Claimant,
     refuses: Refuses | None = None,
     only: Collection[Key] | None = None,
+    *,
+    to_the_end: bool = False,
 ) -> bool:
-    """Whether a task that this claimant could do waits for a running one or for its `retryAt`."""
+    """Whether a task that this claimant could do waits for a running one or for its `retryAt`.
+
+    `to_the_end`: a task that another live run may yet hand back counts too.
+    """
     behind = _behind_running(snapshot)
     for task in snapshot.tasks.values():
+        if to_the_end and snapshot.is_running_elsewhere(task):
+            if unfit(_as_returned(task), claimant, refuses, only) is None:
+                return True
+            continue
         if task.status != "pending":
             continue
         waits = task.retry_at is not None and task.retry_at > snapshot.now

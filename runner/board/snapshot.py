@@ -83,6 +83,10 @@ class Snapshot:
             and claim.place == self.place
         )
 
+    def is_running_elsewhere(self, task: Task) -> bool:
+        """Claimed by another live run of this place: it may yet come back."""
+        return self.is_running(task) and task.claim is not None and task.claim.run != self.own_run
+
     def reason(self, task: Task) -> str | None:
         """A sentence on why the task is not ready; None for a ready or finished one."""
         state = self.state(task)

@@ -13,14 +13,14 @@ from runner.board.task import Key, Task, key_of, order_key
 from runner.core.clock import to_iso
 from runner.team.outcome import Usage
 
-Verdict = Literal["completed", "failed", "undone", "elsewhere"]
+Verdict = Literal["completed", "failed", "undone"]
 
 EXIT_DONE, EXIT_FAILED, EXIT_UNDONE, EXIT_LIMIT, EXIT_SIGNAL = 0, 1, 3, 4, 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRow:
-    """A task at the end. `verdict` is how it counts; `elsewhere`: another live run works on it.
+    """A task at the end. `verdict` is how it counts.
 
     A file that cannot be read as a task has a row too, with the id guessed from its name.
     """
@@ -114,7 +114,7 @@ class Report:
             "tasks": len(verdicts),
             "completed": verdicts.count("completed"),
             "failed": verdicts.count("failed"),
-            "undone": verdicts.count("undone") + verdicts.count("elsewhere"),
+            "undone": verdicts.count("undone"),
             "attempts": len(self.usages),
             "turns": sum(usage.turns for usage in self.usages),
             "toolCalls": sum(usage.tool_calls for usage in self.usages),
@@ -176,7 +176,7 @@ def _row(
         id=task.id,
         status=task.status,
         state=snapshot.state(task),
-        verdict=_verdict(snapshot, task),
+        verdict=_verdict(task),
         owner=task.owner,
         agent=agents.get(task.key, task.agent),
         attempts=task.attempt,
@@ -188,12 +188,10 @@ def _row(
     )
 
 
-def _verdict(snapshot: Snapshot, task: Task) -> Verdict:
+def _verdict(task: Task) -> Verdict:
     if task.status == "completed" or task.status == "failed":
         return task.status
-    claim = task.claim
-    elsewhere = claim is not None and claim.run != snapshot.own_run and snapshot.is_running(task)
-    return "elsewhere" if elsewhere else "undone"
+    return "undone"
 
 
 def _reason(snapshot: Snapshot, outlook: Outlook, task: Task, left: str) -> str | None:

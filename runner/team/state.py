@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import anyio
@@ -229,12 +230,12 @@ class RunState:
         look, claimant = self.looks.latest, seat.teammate.claimant
         if not look.moving or self.no_more_claims is not None:
             return False
-        if not clock_stands_still(look.snapshot, claimant, None, self.only):
+        # a drain run has to see the end of what other runs hold: its exit code judges that too
+        stands_still = partial(clock_stands_still, look.snapshot, claimant, to_the_end=self.drain)
+        if not stands_still(None, self.only):
             return False
         return await anyio.to_thread.run_sync(
-            lambda: clock_stands_still(
-                look.snapshot, claimant, self.refuses_for(claimant), self.only
-            )
+            lambda: stands_still(self.refuses_for(claimant), self.only)
         )
 
     async def try_to_drain(self, seen: int) -> bool:

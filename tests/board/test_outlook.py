@@ -44,7 +44,7 @@ def test_what_is_ready_running_coming_and_stuck(desk: Desk) -> None:
         found = outlook(desk.store().scan(), [ADA, BO], _no_agent)
     assert found.ready == ("1",)
     assert found.running == ("13",)
-    assert found.coming == ("2", "10", "14", "18")
+    assert found.coming == ("13", "2", "10", "14", "18")
     assert not found.nothing_left
     assert found.stuck == {
         "3": "blocked by 9 (missing or unreadable)",
@@ -59,11 +59,14 @@ def test_what_is_ready_running_coming_and_stuck(desk: Desk) -> None:
     }
 
 
-def test_running_tasks_alone_leave_nothing(desk: Desk) -> None:
-    desk.put({})
+def test_own_running_tasks_leave_nothing_those_of_another_run_may_come_back(desk: Desk) -> None:
+    desk.put({}, {"required_role": "judge"})
     with desk.live("r1") as other:
         other.claim(1, ADA)
-        assert outlook(desk.store().scan(), [BO]).nothing_left
+        other.claim(2, Claimant(name="jo", role="judge"))
+        assert outlook(other.scan(), [BO]).nothing_left
+        assert outlook(desk.store().scan(), [BO]).coming == ("1",)
+        assert outlook(desk.store().scan(), [], None).nothing_left
 
 
 def test_a_stale_task_is_coming_for_whom_it_belonged_to(desk: Desk) -> None:
@@ -135,6 +138,8 @@ def test_the_idle_clock_stands_still_behind_running_work_and_retries_only(desk: 
         assert clock_stands_still(snapshot, BO, only=frozenset({"3"}))
         assert not clock_stands_still(snapshot, ADA, only=frozenset({"3", "4"}))
         assert not clock_stands_still(snapshot, ADA, lambda task: "no model")
+        assert clock_stands_still(snapshot, ADA, only=frozenset({"1"}), to_the_end=True)
+        assert not clock_stands_still(snapshot, ADA, only=frozenset({"4"}), to_the_end=True)
     desk.clock.later(600)
     desk.change(1, status="failed")
     assert not clock_stands_still(store.scan(), ADA)

@@ -287,16 +287,34 @@ async def test_a_drain_waits_for_what_another_live_run_works_on(tmp_path: Path) 
     lock.release()
 
 
-async def test_a_drain_leaves_what_another_live_run_works_on_to_it(tmp_path: Path) -> None:
+async def test_a_drain_sees_the_end_of_what_another_live_run_works_on(tmp_path: Path) -> None:
     layout, clock = make_board(tmp_path, [{}]), FakeClock()
     lock = RunLock.start(layout, "other")
     journal = Team(layout, Settings(), finish, clock=clock).journal
     other = Board(layout, clock=SystemClock(), journal=journal, run="other")
-    await other.claim(1, Claimant(name="zoe"))
+    task = await other.claim(1, Claimant(name="zoe"))
     async with running_team(layout, work=finish, clock=clock, drain=True) as team:
+        await clock.advance(200)
+        assert [mate.progress.status for mate in team.teammates] == ["idle"] * 3
+        await other.complete(task.fence)
+        await clock.advance(5)
         report = await team.finished()
-    assert (report.exit_code, clock.monotonic()) == (0, 0)
-    assert report.tasks[0].reason == "held by zoe of run other"
+    assert (report.exit_code, report.tasks[0].owner) == (0, "zoe")
+    lock.release()
+
+
+async def test_what_another_live_run_hands_back_is_done_by_a_drain(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{}]), FakeClock()
+    lock = RunLock.start(layout, "other")
+    journal = Team(layout, Settings(), finish, clock=clock).journal
+    other = Board(layout, clock=SystemClock(), journal=journal, run="other")
+    task = await other.claim(1, Claimant(name="zoe"))
+    async with running_team(layout, work=finish, clock=clock, drain=True) as team:
+        await clock.advance(5)
+        await other.release(task.fence, reason="stopped")
+        await clock.advance(5)
+        report = await team.finished()
+    assert (report.exit_code, on_disk(layout, 1)["attempt"]) == (0, 2)
     lock.release()
 
 
