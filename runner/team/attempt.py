@@ -73,7 +73,13 @@ class Attempt:
         """A claim that is gone ends the attempt and its tools, also in a long tool call."""
         while True:
             await self._state.clock.sleep(self._state.settings.limits.poll_interval_s)
-            if not await self._state.board.holds(fence):
+            try:
+                held = await self._state.board.holds(fence)
+            except (OSError, BoardError) as error:
+                # a look that failed tells nothing about the claim, and the next one is near
+                get_logger(__name__).warning("claim_not_seen", task=fence.key, error=str(error))
+                continue
+            if not held:
                 self.cut(Lost(found="somebody changed the task"))
 
 

@@ -435,10 +435,10 @@ async def test_a_teammate_that_crashes_by_itself_comes_back_after_a_while(tmp_pa
     layout, clock = make_board(tmp_path), FakeClock()
     async with running_team(layout, work=finish, members=["ann"], clock=clock) as team:
         await clock.sleepers(1)
-        scan, team.board.store.scan = team.board.store.scan, broken  # type: ignore[method-assign]
+        spoil(layout)
         await clock.advance(5)
         assert len(events(team, "teammate.crashed")) == 1
-        team.board.store.scan = scan  # type: ignore[method-assign]
+        mend_board(layout)
         make_board(tmp_path, [{"id": 1}])
         await clock.advance(0.5)
         assert on_disk(layout, 1)["status"] == "pending"
@@ -450,19 +450,40 @@ async def test_a_teammate_that_crashes_again_and_again_is_given_up(tmp_path: Pat
     layout, clock = make_board(tmp_path), FakeClock()
     async with running_team(layout, work=finish, members=["ann"], clock=clock) as team:
         await clock.sleepers(1)
-        scan, team.board.store.scan = team.board.store.scan, broken  # type: ignore[method-assign]
+        spoil(layout)
         await clock.advance(5 + 1 + 2 + 4 + 8 + 15)
         assert len(events(team, "teammate.crashed")) == 5
 
         def mend(line: dict[str, Any]) -> None:
             if line["event"] == "teammate.shutdown":
-                team.board.store.scan = scan  # type: ignore[method-assign]
+                mend_board(layout)
 
         team.journal.subscribe(mend)
         await clock.advance(1)
         await team.finished()
     assert len(events(team, "teammate.crashed")) == 6
     assert [line["reason"] for line in events(team, "teammate.shutdown")] == ["given_up"]
+
+
+async def test_a_board_that_cannot_be_looked_at_for_a_while_costs_no_attempt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout, clock, go = make_board(tmp_path, [{}]), FakeClock(), anyio.Event()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        await go.wait()
+        return Done()
+
+    async with running_team(layout, work=work, members=["ann"], clock=clock, drain=True) as team:
+        await clock.sleepers(1)
+        spoil(layout)
+        await clock.advance(5)
+        mend_board(layout)
+        await clock.advance(5)
+        go.set()
+        assert (await team.finished()).exit_code == 0
+    assert (on_disk(layout, 1)["status"], on_disk(layout, 1)["attempt"]) == ("completed", 1)
+    assert capsys.readouterr().err.count("claim_not_seen") == 1
 
 
 async def test_a_result_that_cannot_be_saved_costs_the_attempt_only(tmp_path: Path) -> None:
@@ -536,18 +557,25 @@ def impatient(team: Team, layout: Layout, clock: FakeClock) -> None:
 async def test_a_crash_of_the_helper_that_fills_seats_is_no_crash_of_the_run(
     tmp_path: Path,
 ) -> None:
-    layout, clock = make_board(tmp_path, [{"owner": "bob"}]), FakeClock()
+    layout, clock, asked = make_board(tmp_path, [{"owner": "bob"}]), FakeClock(), list[str]()
 
     async def work(assignment: Assignment, mate: Teammate) -> Outcome:
         await mate.clock.sleep(70)
         return Done()
 
-    async with running_team(layout, work=work, members=["ann", "bob"], clock=clock) as team:
+    def refuses_for(claimant: Claimant) -> Any:
+        if claimant.name == "ann" and not asked:
+            asked.append(claimant.name)
+            raise SaveFailed("disk", "on fire")
+        return lambda task: None
+
+    async with running_team(
+        layout, work=work, members=["ann", "bob"], clock=clock, refuses_for=refuses_for
+    ) as team:
         await clock.advance(61)
-        scan, team.board.store.scan = team.board.store.scan, broken  # type: ignore[method-assign]
-        await clock.advance(5)
-        team.board.store.scan = scan  # type: ignore[method-assign]
-        await clock.advance(5)
+        await team.board.add({"owner": "ann", "subject": "s"})
+        await clock.advance(10)
+        assert asked
         assert on_disk(layout, 1)["status"] == "completed"
 
 
@@ -560,9 +588,9 @@ async def test_a_back_off_does_not_outlive_the_run(tmp_path: Path) -> None:
     layout, clock = make_board(tmp_path), FakeClock()
     async with running_team(layout, work=finish, members=["ann"], clock=clock) as team:
         await clock.sleepers(1)
-        scan, team.board.store.scan = team.board.store.scan, broken  # type: ignore[method-assign]
+        spoil(layout)
         await clock.advance(5)
-        team.board.store.scan = scan  # type: ignore[method-assign]
+        mend_board(layout)
         team.stop()
         await team.finished()
     assert clock.monotonic() == 5
@@ -667,5 +695,12 @@ def stop_mate(team: Team, name: str, clock: FakeClock) -> str:
     ).id
 
 
-def broken(*, settle: bool = False) -> Any:
-    raise SaveFailed("disk", "on fire")
+def spoil(layout: Layout) -> None:
+    """A board that cannot be looked at: its folder is a file."""
+    layout.tasks.rename(layout.root / "aside")
+    layout.tasks.touch()
+
+
+def mend_board(layout: Layout) -> None:
+    layout.tasks.unlink()
+    (layout.root / "aside").rename(layout.tasks)
