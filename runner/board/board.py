@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping
-from functools import partial
+from collections.abc import Callable, Coroutine
+from functools import partial, update_wrapper
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
 from anyio import from_thread
 
-from runner.board.changes import DEFAULT_MAX_ATTEMPTS
-from runner.board.holding import Source
-from runner.board.outlook import RefusesFor
-from runner.board.snapshot import Snapshot
 from runner.board.store import Store
-from runner.board.task import Claimant, Fence, Key, Task
 from runner.core.clock import Clock, SystemClock
 from runner.core.events import FileJournal, Journal
 from runner.core.files import LOCK_TIMEOUT_S
 from runner.core.layout import Layout
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
@@ -35,6 +31,18 @@ def _scope_cancelled() -> bool:
 
 def _never() -> bool:
     return False
+
+
+def _hopped(
+    verb: Callable[Concatenate[Store, _P], _T],
+) -> Callable[Concatenate[Board, _P], Coroutine[Any, Any, _T]]:
+    """`verb` of a store as a method of `Board`: same parameters, one hop."""
+
+    async def call(self: Board, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return await self._hop(partial(verb, self.store, *args, **kwargs))
+
+    update_wrapper(call, verb)
+    return call
 
 
 class Board:
@@ -78,121 +86,24 @@ class Board:
     def run(self) -> str | None:
         return self.store.run
 
-    async def scan(self, *, settle: bool = False) -> Snapshot:
-        return await self._hop(partial(self.store.scan, settle=settle))
-
-    async def claim_next(
-        self,
-        claimant: Claimant,
-        *,
-        refuses_for: RefusesFor | None = None,
-        only: Collection[Key] | None = None,
-    ) -> Task | None:
-        return await self._hop(
-            partial(self.store.claim_next, claimant, refuses_for=refuses_for, only=only)
-        )
-
-    async def claim(
-        self,
-        task_id: object,
-        claimant: Claimant,
-        *,
-        refuses_for: RefusesFor | None = None,
-        source: Source = "run",
-        owner_assigned_ok: bool = True,
-    ) -> Task:
-        return await self._hop(
-            partial(
-                self.store.claim,
-                task_id,
-                claimant,
-                refuses_for=refuses_for,
-                source=source,
-                owner_assigned_ok=owner_assigned_ok,
-            )
-        )
-
-    async def holds(self, fence: Fence) -> bool:
-        return await self._hop(partial(self.store.holds, fence))
-
-    async def complete(
-        self,
-        fence: Fence,
-        *,
-        result: Any = None,
-        usage: Mapping[str, Any] | None = None,
-        facts: Mapping[str, Any] | None = None,
-    ) -> Task:
-        return await self._hop(
-            partial(self.store.complete, fence, result=result, usage=usage, facts=facts)
-        )
-
-    async def fail(
-        self,
-        fence: Fence,
-        *,
-        error: str,
-        result: Any = None,
-        usage: Mapping[str, Any] | None = None,
-    ) -> Task:
-        return await self._hop(
-            partial(self.store.fail, fence, error=error, result=result, usage=usage)
-        )
-
-    async def release(
-        self,
-        fence: Fence,
-        *,
-        reason: str,
-        fault: bool = False,
-        usage: Mapping[str, Any] | None = None,
-        max_attempts: int = DEFAULT_MAX_ATTEMPTS,
-    ) -> Task:
-        return await self._hop(
-            partial(
-                self.store.release,
-                fence,
-                reason=reason,
-                fault=fault,
-                usage=usage,
-                max_attempts=max_attempts,
-            )
-        )
-
-    async def release_unheld(self, live_fences: Collection[str]) -> list[Task]:
-        return await self._hop(partial(self.store.release_unheld, live_fences))
-
-    async def return_stale(self) -> list[Task]:
-        return await self._hop(self.store.return_stale)
-
-    async def take_over(self) -> list[Task]:
-        return await self._hop(self.store.take_over)
-
-    async def add(self, fields: Mapping[str, Any]) -> Task:
-        return await self._hop(partial(self.store.add, fields))
-
-    async def edit(
-        self, task_id: object, changes: Mapping[str, Any], *, force: bool = False
-    ) -> Task:
-        return await self._hop(partial(self.store.edit, task_id, changes, force=force))
-
-    async def delete(self, task_id: object, *, force: bool = False) -> Task:
-        return await self._hop(partial(self.store.delete, task_id, force=force))
-
-    async def retry(self, task_id: object, *, force: bool = False) -> Task:
-        return await self._hop(partial(self.store.retry, task_id, force=force))
-
-    async def tidy(self) -> list[Task]:
-        return await self._hop(self.store.tidy)
-
-    async def finish_by_hand(self, task_id: object, **how: Any) -> Task:
-        return await self._hop(partial(self.store.finish_by_hand, task_id, **how))
-
-    async def fail_by_hand(self, task_id: object, **how: Any) -> Task:
-        return await self._hop(partial(self.store.fail_by_hand, task_id, **how))
-
-    async def release_by_hand(self, task_id: object, **how: Any) -> Task:
-        return await self._hop(partial(self.store.release_by_hand, task_id, **how))
+    scan = _hopped(Store.scan)
+    claim_next = _hopped(Store.claim_next)
+    claim = _hopped(Store.claim)
+    holds = _hopped(Store.holds)
+    complete = _hopped(Store.complete)
+    fail = _hopped(Store.fail)
+    release = _hopped(Store.release)
+    release_unheld = _hopped(Store.release_unheld)
+    return_stale = _hopped(Store.return_stale)
+    take_over = _hopped(Store.take_over)
+    add = _hopped(Store.add)
+    edit = _hopped(Store.edit)
+    delete = _hopped(Store.delete)
+    retry = _hopped(Store.retry)
+    tidy = _hopped(Store.tidy)
+    finish_by_hand = _hopped(Store.finish_by_hand)
+    fail_by_hand = _hopped(Store.fail_by_hand)
+    release_by_hand = _hopped(Store.release_by_hand)
 
     async def _hop(self, call: Callable[[], _T]) -> _T:
         """Run `call` in a worker thread; the limiter lets one call in at a time."""
