@@ -9,7 +9,7 @@ from runner.board.checks import board_problems
 from runner.board.folder import Folder
 from runner.board.problem import Problem
 from runner.board.reading import keys_of_name
-from runner.board.snapshot import Snapshot
+from runner.board.snapshot import Snapshot, run_here
 from runner.board.task import Key, Task
 from runner.core.clock import Clock
 from runner.core.layout import Layout
@@ -78,35 +78,22 @@ class Look:
 
     def alive(self) -> frozenset[str]:
         """The runs named in claims of this place that are alive."""
-        named = {claim.run for task in self.in_progress() if (claim := task.claim)}
-        living = {run for run in named if run is not None and self._is_alive(run)}
-        return frozenset(living)
+        named = {run_here(task, self.place) for task in self.in_progress()}
+        return frozenset(run for run in named if run is not None and self._is_alive(run))
 
     def stale(self) -> list[Task]:
         """Tasks claimed here by runs that are dead."""
         alive = self.alive()
-        return [
-            task
-            for task in self.in_progress()
-            if (claim := task.claim)
-            and claim.run is not None
-            and claim.place == self.place
-            and claim.run not in alive
-        ]
+        held = [(task, run_here(task, self.place)) for task in self.in_progress()]
+        return [task for task, run in held if run is not None and run not in alive]
 
     def in_progress(self) -> list[Task]:
         return [self.folder.tasks[key] for key in self.folder.in_progress]
 
     def is_live(self, task: Task) -> bool:
         """Whether a live run of this place holds the task."""
-        claim = task.claim
-        return (
-            task.status == "in_progress"
-            and claim is not None
-            and claim.run is not None
-            and claim.place == self.place
-            and self._is_alive(claim.run)
-        )
+        run = run_here(task, self.place)
+        return run is not None and self._is_alive(run)
 
     def _is_alive(self, run: str) -> bool:
         return run == self._own_run or runs.is_alive(self._layout, run)

@@ -64,28 +64,17 @@ class Snapshot:
 
     def is_stale(self, task: Task) -> bool:
         """Claimed here by a run that is dead."""
-        claim = task.claim
-        return (
-            task.status == "in_progress"
-            and claim is not None
-            and claim.run is not None
-            and claim.place == self.place
-            and claim.run not in self.alive
-        )
+        run = run_here(task, self.place)
+        return run is not None and run not in self.alive
 
     def is_running(self, task: Task) -> bool:
         """Claimed by a live run of this place."""
-        claim = task.claim
-        return (
-            task.status == "in_progress"
-            and claim is not None
-            and claim.run in self.alive
-            and claim.place == self.place
-        )
+        return run_here(task, self.place) in self.alive
 
     def is_running_elsewhere(self, task: Task) -> bool:
         """Claimed by another live run of this place: it may yet come back."""
-        return self.is_running(task) and task.claim is not None and task.claim.run != self.own_run
+        run = run_here(task, self.place)
+        return run in self.alive and run != self.own_run
 
     def reason(self, task: Task) -> str | None:
         """A sentence on why the task is not ready; None for a ready or finished one."""
@@ -121,6 +110,14 @@ class Snapshot:
     def _is_other(self, task: Task) -> bool:
         meant = self.tasks.get(task.key)
         return meant is not None and meant.file != task.file
+
+
+def run_here(task: Task, place: str) -> str | None:
+    """The run of `place` that claimed a task in progress, alive or dead; None if there is none."""
+    claim = task.claim
+    if task.status != "in_progress" or claim is None or claim.place != place:
+        return None
+    return claim.run
 
 
 def held_reason(task: Task, place: str) -> str:
