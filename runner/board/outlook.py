@@ -176,36 +176,20 @@ def _can_become_free(
     return found
 
 
-def clock_stands_still(
-    snapshot: Snapshot,
-    claimant: Claimant,
-    refuses: Refuses | None = None,
-    only: Collection[Key] | None = None,
-    *,
-    to_the_end: bool = False,
-) -> bool:
-    """Whether a task that this claimant could do waits for a running one or for its `retryAt`.
+def coming(snapshot: Snapshot, *, held_elsewhere: bool = False) -> tuple[Task, ...]:
+    """Pending tasks behind a running one, however far away, or before their `retryAt`.
 
-    `to_the_end`: a task that another live run may yet hand back counts too.
+    `held_elsewhere`: also what another live run may yet hand back, as it would be then.
     """
-    behind = _behind_running(snapshot)
-    for task in snapshot.tasks.values():
-        if to_the_end and snapshot.is_running_elsewhere(task):
-            if unfit(_as_returned(task), claimant, refuses, only) is None:
-                return True
-            continue
-        if task.status != "pending":
-            continue
-        waits = task.retry_at is not None and task.retry_at > snapshot.now
-        if (waits or task.key in behind) and unfit(task, claimant, refuses, only) is None:
-            return True
-    return False
-
-
-def _behind_running(snapshot: Snapshot) -> set[Key]:
-    """Pending tasks with a running task among their blockers, however far away."""
-    running = [key for key, task in snapshot.tasks.items() if snapshot.is_running(task)]
-    if not running:
-        return set()
-    pending = (task for task in snapshot.tasks.values() if task.status == "pending")
-    return reached(running, dependants_of(pending))
+    pending = [task for task in snapshot.tasks.values() if task.status == "pending"]
+    running = [task for task in snapshot.tasks.values() if snapshot.is_running(task)]
+    starts = [task.key for task in running]
+    behind = reached(starts, dependants_of(pending)) if starts else set()
+    waiting = [
+        task
+        for task in pending
+        if task.key in behind or (task.retry_at is not None and task.retry_at > snapshot.now)
+    ]
+    if held_elsewhere:
+        waiting += [_as_returned(task) for task in running if snapshot.is_running_elsewhere(task)]
+    return tuple(waiting)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import anyio
 
 from runner.board.board import Board
-from runner.board.outlook import unfit
+from runner.board.outlook import coming, unfit
 from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant, Key, Task
 
@@ -18,15 +18,15 @@ _TO_CLAIM = ("ready", "assigned")
 class Look:
     """A snapshot and what everybody would otherwise work out from it again.
 
-    `free` could be claimed by somebody, `stale` has to be returned first, `moving` is whether a
-    task runs or waits for its `retryAt`. `own` are the claims of this run.
+    `free` could be claimed by somebody, `stale` has to be returned first, `coming` can become free
+    by itself. `own` are the claims of this run.
     """
 
     snapshot: Snapshot
     free: tuple[Task, ...]
     stale: tuple[Task, ...]
     own: tuple[Task, ...]
-    moving: bool
+    coming: tuple[Task, ...]
 
     def offers(
         self, claimant: Claimant, only: frozenset[Key] | None, taken: frozenset[Key]
@@ -40,10 +40,14 @@ class Look:
 
 
 class Looks:
-    """Takes looks; whoever asks while one is under way shares the next. `taken` counts them."""
+    """Takes looks; whoever asks while one is under way shares the next. `taken` counts them.
 
-    def __init__(self, board: Board) -> None:
+    A drain run has to see the end of what other runs hold too: its exit code judges that.
+    """
+
+    def __init__(self, board: Board, *, drain: bool) -> None:
         self._board = board
+        self._drain = drain
         self._under_way: anyio.Event | None = None
         self._latest: tuple[int, Look] | None = None
         self.taken = 0
@@ -68,14 +72,14 @@ class Looks:
         self.taken += 1
         number, self._under_way = self.taken, anyio.Event()
         try:
-            self._latest = (number, _look(await self._board.scan()))
+            self._latest = (number, _look(await self._board.scan(), drain=self._drain))
         finally:
             # also when cancelled: another of those who wait takes the look then
             self._under_way.set()
             self._under_way = None
 
 
-def _look(snapshot: Snapshot) -> Look:
+def _look(snapshot: Snapshot, *, drain: bool) -> Look:
     pending = [task for task in snapshot.tasks.values() if task.status == "pending"]
     begun = [task for task in snapshot.tasks.values() if task.status == "in_progress"]
     run = snapshot.own_run
@@ -84,6 +88,5 @@ def _look(snapshot: Snapshot) -> Look:
         free=tuple(task for task in pending if snapshot.state(task) in _TO_CLAIM),
         stale=tuple(task for task in begun if snapshot.is_stale(task)),
         own=tuple(task for task in begun if task.claim is not None and task.claim.run == run),
-        moving=any(task.retry_at is not None for task in pending)
-        or any(snapshot.is_running(task) for task in begun),
+        coming=coming(snapshot, held_elsewhere=drain),
     )

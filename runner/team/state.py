@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Literal
 
 import anyio
 import anyio.to_thread
 
 from runner.board.board import Board
-from runner.board.outlook import Outlook, Refuses, RefusesFor, clock_stands_still, outlook
+from runner.board.outlook import Outlook, Refuses, RefusesFor, outlook, unfit
 from runner.board.task import Claimant, Fence, Key, Task
 from runner.core.clock import Clock
 from runner.core.events import Journal
@@ -92,7 +91,7 @@ class RunState:
         self.only = only
         self.drain = drain
         self.pulse = Pulse(clock)
-        self.looks = Looks(board)
+        self.looks = Looks(board, drain=drain)
         self.seats: tuple[Seat, ...] = ()
         self.over: Literal["drained", "stopped"] | None = None
         self.no_more_claims: str | None = None
@@ -227,16 +226,19 @@ class RunState:
 
     async def clock_stands_still(self, seat: Seat) -> bool:
         """Whether work that this teammate could do is on its way."""
-        look, claimant = self.looks.latest, seat.teammate.claimant
-        if not look.moving or self.no_more_claims is not None:
-            return False
-        # a drain run has to see the end of what other runs hold: its exit code judges that too
-        stands_still = partial(clock_stands_still, look.snapshot, claimant, to_the_end=self.drain)
-        if not stands_still(None, self.only):
-            return False
-        return await anyio.to_thread.run_sync(
-            lambda: stands_still(self.refuses_for(claimant), self.only)
-        )
+        claimant = seat.teammate.claimant
+        coming = self.looks.latest.coming
+        mine = [task for task in coming if unfit(task, claimant, None, self.only) is None]
+        return bool(mine) and self.no_more_claims is None and await self.admits_one(claimant, mine)
+
+    async def admits_one(self, claimant: Claimant, tasks: Iterable[Task]) -> bool:
+        """Whether admission lets this claimant do one of `tasks`."""
+
+        def ask() -> bool:
+            refuses = self.refuses_for(claimant)
+            return any(refuses(task) is None for task in tasks)
+
+        return await anyio.to_thread.run_sync(ask)
 
     async def try_to_drain(self, seen: int) -> bool:
         """End a drain run that has nothing left. `seen` is the pulse before the caller's look."""

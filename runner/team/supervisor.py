@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import anyio
-import anyio.to_thread
 from anyio.abc import TaskGroup
 
-from runner.board.task import Task
 from runner.core.log import get_logger
 from runner.team.attempt import give_back
 from runner.team.inbox import Inbox
@@ -130,11 +128,7 @@ class Supervisor:
             if not idle.busy:
                 theirs = look.offers(idle.teammate.claimant, state.only, state.taken)
                 offers = tuple(task for task in offers if task not in theirs)
-        return bool(offers) and await anyio.to_thread.run_sync(self._admits_one, seat, offers)
-
-    def _admits_one(self, seat: Seat, offers: tuple[Task, ...]) -> bool:
-        refuses = self._state.refuses_for(seat.teammate.claimant)
-        return any(refuses(task) is None for task in offers)
+        return bool(offers) and await state.admits_one(seat.teammate.claimant, offers)
 
 
 def new_seat(state: RunState, member: Member) -> Seat:

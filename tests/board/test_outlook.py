@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from runner.board.outlook import claim_order, clock_stands_still, outlook, why_not
+from runner.board.outlook import claim_order, coming, outlook, why_not
 from runner.board.task import Claimant, Task
 
 if TYPE_CHECKING:
@@ -127,21 +127,25 @@ def test_claim_order_puts_own_tasks_first(desk: Desk) -> None:
     assert [task.id for task in claim_order(tasks, ADA)] == [10, 1, 2]
 
 
-def test_the_idle_clock_stands_still_behind_running_work_and_retries_only(desk: Desk) -> None:
-    desk.put({}, {"blockedBy": [1]}, {"blockedBy": [2, 1], "required_role": "tester"}, {})
+def test_what_waits_for_running_work_or_for_its_time_is_coming(desk: Desk) -> None:
+    desk.put({}, {"blockedBy": [1]}, {"blockedBy": [2, 1]}, {})
     store = desk.store()
-    assert not clock_stands_still(store.scan(), ADA)
+    assert coming(store.scan()) == ()
     with desk.live("r1") as other:
         other.claim(1, Claimant(name="zoe"))
-        snapshot = store.scan()
-        assert clock_stands_still(snapshot, ADA)
-        assert clock_stands_still(snapshot, BO, only=frozenset({"3"}))
-        assert not clock_stands_still(snapshot, ADA, only=frozenset({"3", "4"}))
-        assert not clock_stands_still(snapshot, ADA, lambda task: "no model")
-        assert clock_stands_still(snapshot, ADA, only=frozenset({"1"}), to_the_end=True)
-        assert not clock_stands_still(snapshot, ADA, only=frozenset({"4"}), to_the_end=True)
+        assert [task.id for task in coming(store.scan())] == [2, 3]
     desk.clock.later(600)
     desk.change(1, status="failed")
-    assert not clock_stands_still(store.scan(), ADA)
+    assert coming(store.scan()) == ()
     desk.change(4, retryAt="2026-03-01T12:30:00Z")
-    assert clock_stands_still(store.scan(), ADA)
+    assert [task.id for task in coming(store.scan())] == [4]
+
+
+def test_what_another_run_holds_is_coming_as_it_was_before_its_claim(desk: Desk) -> None:
+    desk.put({}, {"owner": "zoe"}, {"status": "in_progress", "owner": "cy"})
+    with desk.live("r1") as other, desk.live("r2") as own:
+        other.claim(1, Claimant(name="zoe"))
+        own.claim(2, Claimant(name="zoe"))
+        assert coming(own.scan()) == ()
+        (task,) = coming(own.scan(), held_elsewhere=True)
+    assert (task.id, task.status, task.owner) == (1, "pending", None)
