@@ -48,7 +48,7 @@ def _hopped(
 class Board:
     """One board. Calls run one after the other; a cancelled one never leaves a half-done claim.
 
-    A cancelled scope, `cancelled` and (for claims) `stopping` end a wait for the lock. Once it is
+    A cancelled scope and (for claims) `stopping` end a wait for the lock. Once it is
     held the hop is finished and its result returned, so that a claim always has an owner who
     knows of it.
     """
@@ -61,7 +61,6 @@ class Board:
         journal: Journal | None = None,
         run: str | None = None,
         stopping: Callable[[], bool] = _never,
-        cancelled: Callable[[], bool] = _never,
         lock_timeout_s: float = LOCK_TIMEOUT_S,
     ) -> None:
         self.layout = (
@@ -77,7 +76,7 @@ class Board:
             journal=journal,
             run=run,
             stopping=stopping,
-            cancelled=lambda: _scope_cancelled() or cancelled(),
+            cancelled=_scope_cancelled,
             lock_timeout_s=lock_timeout_s,
         )
         self._limiter: anyio.CapacityLimiter | None = None
@@ -93,7 +92,6 @@ class Board:
     complete = _hopped(Store.complete)
     fail = _hopped(Store.fail)
     release = _hopped(Store.release)
-    release_unheld = _hopped(Store.release_unheld)
     return_stale = _hopped(Store.return_stale)
     take_over = _hopped(Store.take_over)
     add = _hopped(Store.add)

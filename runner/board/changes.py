@@ -14,7 +14,7 @@ from runner.board.saving import REMOVED, moved
 from runner.board.task import Claim, Key, Task
 from runner.core.clock import from_iso, to_iso
 
-DEFAULT_MAX_ATTEMPTS = 3
+_MAX_ATTEMPTS = 3
 _BACK_OFF_S = 10.0
 _BACK_OFF_CAP_S = 300.0
 _JITTER = 0.25
@@ -93,7 +93,6 @@ def faulting(
     *,
     now: datetime,
     since: datetime,
-    max_attempts: int,
     chance: float,
     usage: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -104,7 +103,7 @@ def faulting(
     story = f"attempt {task.attempt}: {reason}"
     if task.error and task.error.startswith("attempt "):
         story = f"{task.error}; {story}"
-    if task.attempt >= (task.max_attempts or max_attempts):
+    if task.attempt >= (task.max_attempts or _MAX_ATTEMPTS):
         said = f"given up after {task.attempt} attempt{'s' if task.attempt > 1 else ''}; {story}"
         return failing(now=now, error=said, usage=usage)
     due = since + timedelta(seconds=back_off_s(task.attempt, chance))

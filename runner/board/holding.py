@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Literal
 
 from runner.board import changes as fields_of
-from runner.board.changes import DEFAULT_MAX_ATTEMPTS, Holding
+from runner.board.changes import Holding
 from runner.board.graph import is_open
 from runner.board.outlook import Refuses, RefusesFor, unfit
 from runner.board.returning import ReturningStore, is_held, required
@@ -66,7 +66,6 @@ class HoldingStore(ReturningStore):
         *,
         refuses_for: RefusesFor | None = None,
         source: Source = "run",
-        owner_assigned_ok: bool = True,
     ) -> Task:
         """Claim one task. A claim by hand has `source` manual and belongs to no run.
 
@@ -75,8 +74,6 @@ class HoldingStore(ReturningStore):
         self._look.sweep()
         self._return_all_stale()
         found = self._find(task_id)
-        if found.owner and not owner_assigned_ok:
-            raise NotClaimable(found.id, f"assigned to {found.owner}")
         verdict = _verdict(claimant, refuses_for, None)
         return self._hop(
             lambda session: self._claim(session, found, claimant, verdict, source), claiming=True
@@ -145,12 +142,11 @@ class HoldingStore(ReturningStore):
         reason: str,
         fault: bool = False,
         usage: Mapping[str, Any] | None = None,
-        max_attempts: int = DEFAULT_MAX_ATTEMPTS,
     ) -> Task:
         """Back to pending, to its owner before the claim; the attempt stays counted.
 
-        A fault waits for `retryAt`, or fails the task when no attempt is left; the task's own
-        `maxAttempts` wins over `max_attempts`. Raises: ClaimLost, BoardBusy, SaveFailed.
+        A fault waits for `retryAt`, or fails the task when no attempt is left.
+        Raises: ClaimLost, BoardBusy, SaveFailed.
         """
         now = self._clock.now()
 
@@ -158,13 +154,7 @@ class HoldingStore(ReturningStore):
             if not fault:
                 return fields_of.returning(task, usage=usage)
             return fields_of.faulting(
-                task,
-                reason,
-                now=now,
-                since=now,
-                max_attempts=max_attempts,
-                chance=self._chance(),
-                usage=usage,
+                task, reason, now=now, since=now, chance=self._chance(), usage=usage
             )
 
         event = "task.retried" if fault else "task.released"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from runner.board import changes as fields_of
 from runner.board.base import BoardFiles
-from runner.board.changes import DEFAULT_MAX_ATTEMPTS
 from runner.board.saving import Changes
 from runner.board.session import Session
 from runner.board.task import Fence, Task
@@ -15,20 +14,7 @@ from runner.errors import ClaimLost, SaveFailed, TaskUnreadable
 
 
 class ReturningStore(BoardFiles):
-    """Returns what dead runs, other places or ended attempts left in progress."""
-
-    def release_unheld(self, live_fences: Collection[str]) -> list[Task]:
-        """Claims of the own run whose id is not among the live ones go back, without fault."""
-        self._look.sweep()
-        unheld = [
-            task
-            for task in self._look.in_progress()
-            if self.run is not None
-            and (claim := task.claim)
-            and claim.run == self.run
-            and claim.id not in live_fences
-        ]
-        return self._give_back(unheld, "no attempt of this run works on it")
+    """Returns what dead runs and other places left in progress."""
 
     def take_over(self) -> list[Task]:
         """Claims by runs of other places go back, without fault."""
@@ -39,7 +25,7 @@ class ReturningStore(BoardFiles):
             for task in self._look.in_progress()
             if (claim := task.claim) and claim.run is not None and claim.place != place
         ]
-        return self._give_back(elsewhere, "taken over from another place")
+        return self._each(elsewhere, self._take_over)
 
     def return_stale(self) -> list[Task]:
         """Tasks of dead runs are pending again at once, or failed after their last attempt."""
@@ -77,7 +63,6 @@ class ReturningStore(BoardFiles):
                 f"run {claim.run} died while {claim.by} worked on it",
                 now=now,
                 since=fields_of.claimed_at(claim, now),
-                max_attempts=DEFAULT_MAX_ATTEMPTS,
                 chance=self._chance(),
             ),
         )
@@ -86,16 +71,11 @@ class ReturningStore(BoardFiles):
             self._tell("task.failed", changed, by=claim.by, error=changed.error)
         return changed
 
-    def _give_back(self, tasks: list[Task], reason: str) -> list[Task]:
-        return self._each(tasks, lambda session, task: self._return(session, task, reason))
-
-    def _return(self, session: Session, task: Task, reason: str) -> Task:
-        fence = task.fence
+    def _take_over(self, session: Session, task: Task) -> Task:
         changed = session.rewrite(
-            task.file, lambda found: fields_of.returning(required(found, fence))
+            task.file, lambda found: fields_of.returning(required(found, task.fence))
         )
-        self._holdings.pop(fence.claim_id, None)
-        self._tell("task.released", changed, by=task.owner, reason=reason)
+        self._tell("task.released", changed, by=task.owner, reason="taken over from another place")
         return changed
 
     def _restore_dropped(self) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from runner.board.graph import is_open, rings
-from runner.board.problem import Problem as Problem
+from runner.board.problem import Problem
 from runner.board.task import Claim, Key, Task
 
 State = Literal[

@@ -6,7 +6,8 @@ import difflib
 import json
 from collections.abc import Collection, Iterator
 
-from runner.board.snapshot import Problem, Snapshot
+from runner.board.problem import Problem
+from runner.board.snapshot import Snapshot
 from runner.board.task import Task
 from runner.core.layout import Layout
 from runner.core.settings import Settings

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from runner.board.outlook import claim_order, why_not
-from runner.board.snapshot import Problem, Snapshot
+from runner.board.problem import Problem
+from runner.board.snapshot import Snapshot
 from runner.board.store import Store
 from runner.board.task import Claimant, Key, Task
 from runner.cli import boards, here, output, task_changes

@@ -76,12 +76,6 @@ def read_request(layout: Layout, request_id: str) -> Request | None:
         return None
 
 
-def list_requests(layout: Layout) -> list[Request]:
-    """All readable records, oldest first."""
-    found = [read_request(layout, path.stem) for path in layout.requests.glob("[!.]*.json")]
-    return sorted((one for one in found if one is not None), key=lambda one: one.opened)
-
-
 def decide(
     layout: Layout,
     request_id: str,

@@ -39,7 +39,6 @@ async def test_every_verb_of_the_store_is_there(desk: Desk) -> None:
     assert (await board.delete(added.id)).status == "deleted"
     for verb in (board.finish_by_hand, board.fail_by_hand, board.release_by_hand):
         assert (await verb(2, force=True)).key == "2"
-    assert await board.release_unheld(frozenset()) == []
     assert await board.return_stale() == []
     assert await board.take_over() == []
     assert await board.tidy() == []
@@ -132,14 +131,3 @@ async def test_a_stop_gives_up_a_claim_but_not_a_release(desk: Desk) -> None:
         with pytest.raises(BoardBusy, match="not free within"):
             await board.release(task.fence, reason="stopped")
     assert (await board.release(task.fence, reason="stopped")).status == "pending"
-
-
-async def test_giving_up_ends_every_wait(desk: Desk) -> None:
-    desk.put({})
-    giving_up: list[bool] = []
-    board = Board(desk.layout, cancelled=lambda: bool(giving_up))
-    task = await board.claim_next(ADA)
-    assert task is not None
-    giving_up.append(True)
-    with locked(desk.layout.lock_file), pytest.raises(WaitCancelled):
-        await board.release(task.fence, reason="stopped")

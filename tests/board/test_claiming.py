@@ -246,14 +246,6 @@ def test_a_held_task_is_never_given_twice_not_even_to_its_holder(desk: Desk) -> 
         store.claim(1, ADA)
 
 
-def test_an_assigned_task_can_be_kept_from_a_claim(desk: Desk) -> None:
-    desk.put({"owner": "ada"})
-    store = desk.store()
-    with pytest.raises(NotClaimable, match="assigned to ada"):
-        store.claim(1, ADA, owner_assigned_ok=False)
-    assert store.claim(1, ADA).claim is not None
-
-
 def test_a_claim_by_hand_belongs_to_no_run(desk: Desk) -> None:
     desk.put({}, {})
     with desk.live("r1") as store:

@@ -90,23 +90,6 @@ def test_the_late_completion_of_a_returned_task_is_refused(desk: Desk) -> None:
     assert desk.store().holds(other.fence)
 
 
-def test_claims_of_the_own_run_without_a_live_attempt_go_back(desk: Desk) -> None:
-    desk.put({}, {}, {"owner": "ada"})
-    with desk.live("r1") as store, desk.live("r2") as other:
-        held = store.claim(1, ADA).fence.claim_id
-        store.claim(3, ADA)
-        other.claim(2, BO)
-        assert [task.id for task in store.release_unheld(frozenset({held}))] == [3]
-        assert store.release_unheld(frozenset({held})) == []
-    assert [desk.raw(task_id)["status"] for task_id in (1, 2, 3)] == [
-        "in_progress",
-        "in_progress",
-        "pending",
-    ]
-    assert desk.raw(3)["owner"] == "ada"
-    assert desk.store().release_unheld(frozenset()) == []
-
-
 def test_claims_of_another_place_are_left_alone_until_taken_over(desk: Desk) -> None:
     desk.put({})
     desk.dead_claim("r1", 1)
@@ -153,17 +136,6 @@ def test_a_stale_task_that_somebody_broke_meanwhile_is_passed_over(desk: Desk) -
     desk.path(1).write_text("{")
     desk.change(2, status="completed")
     assert [task.id for task in store.return_stale()] == [3]
-
-
-def test_own_claims_that_changed_meanwhile_are_not_given_back(desk: Desk) -> None:
-    desk.put({}, {})
-    with desk.live("r1") as store:
-        store.claim(1, ADA)
-        store.claim(2, ADA)
-        tasks = store._look.in_progress()
-        desk.change(1, status="completed")
-        desk.path(2).unlink()
-        assert store._give_back(tasks, "gone") == []
 
 
 def test_a_stale_task_that_cannot_be_written_does_not_stop_the_others(desk: Desk) -> None:
