@@ -47,7 +47,7 @@ def claiming(task: Task, claim: Mapping[str, Any], *, owner: str, now: datetime)
 
 
 def new_claim(
-    task: Task, claim_id: str, *, run: str | None, by: str, now: datetime, place: str, source: str
+    task: Task, claim_id: str, *, run: str | None, by: str, now: datetime, place: str
 ) -> dict[str, Any]:
     """The `claim` field; `was` keeps the owner in its written form."""
     return {
@@ -55,7 +55,7 @@ def new_claim(
         "run": run,
         "by": by,
         "at": to_iso(now),
-        "source": source,
+        "source": "manual" if run is None else "run",
         "place": place,
         "was": _written_owner(task),
     }

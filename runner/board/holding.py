@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from runner.board import changes as fields_of
 from runner.board.changes import Holding
@@ -19,7 +19,6 @@ from runner.core.files import WaitCancelled
 from runner.core.ids import random_id
 from runner.errors import ClaimLost, NotClaimable, TaskUnreadable
 
-Source = Literal["run", "manual"]
 Verdict = Callable[[Task], str | None]
 """Says why a task cannot be claimed whatever its blockers, or None."""
 
@@ -65,9 +64,8 @@ class HoldingStore(ReturningStore):
         claimant: Claimant,
         *,
         refuses_for: RefusesFor | None = None,
-        source: Source = "run",
     ) -> Task:
-        """Claim one task. A claim by hand has `source` manual and belongs to no run.
+        """Claim one task. A store without a run claims by hand.
 
         Raises: TaskNotFound, NotClaimable, TaskUnreadable, BoardBusy, SaveFailed.
         """
@@ -76,7 +74,7 @@ class HoldingStore(ReturningStore):
         found = self._find(task_id)
         verdict = _verdict(claimant, refuses_for, None)
         return self._hop(
-            lambda session: self._claim(session, found, claimant, verdict, source), claiming=True
+            lambda session: self._claim(session, found, claimant, verdict), claiming=True
         )
 
     def holds(self, fence: Fence) -> bool:
@@ -181,15 +179,12 @@ class HoldingStore(ReturningStore):
         return verdict(task)
 
     def _claim_first(self, session: Session, claimant: Claimant, verdict: Verdict) -> Task | None:
-        source: Source = "manual" if self.run is None else "run"
         for task in self._candidates(claimant, verdict):
             with contextlib.suppress(NotClaimable, TaskUnreadable):
-                return self._claim(session, task, claimant, verdict, source)
+                return self._claim(session, task, claimant, verdict)
         return None
 
-    def _claim(
-        self, session: Session, seen: Task, claimant: Claimant, verdict: Verdict, source: Source
-    ) -> Task:
+    def _claim(self, session: Session, seen: Task, claimant: Claimant, verdict: Verdict) -> Task:
         """The claim path: read again, check everything again, count the attempt, write."""
         found: list[Holding] = []
 
@@ -207,11 +202,10 @@ class HoldingStore(ReturningStore):
             claim = fields_of.new_claim(
                 task,
                 random_id(),
-                run=self.run if source == "run" else None,
+                run=self.run,
                 by=claimant.name,
                 now=now,
                 place=self._look.own_place(),
-                source=source,
             )
             closed = fields_of.unblocking(task, lambda key: True)
             changes = closed | fields_of.claiming(task, claim, owner=claimant.name, now=now)
@@ -219,8 +213,9 @@ class HoldingStore(ReturningStore):
             return changes
 
         task = session.rewrite(seen.file, decide)
-        self._holdings[task.fence.claim_id] = found[-1]
-        self._tell("task.claimed", task, by=claimant.name, claim=task.fence.claim_id, source=source)
+        claim_id, source = task.fence.claim_id, task.raw["claim"]["source"]
+        self._holdings[claim_id] = found[-1]
+        self._tell("task.claimed", task, by=claimant.name, claim=claim_id, source=source)
         return task
 
     def _meant(self, task: Task) -> Task:

@@ -124,7 +124,7 @@ def claim(
         task = store.claim_next(claimant)
     else:
         try:
-            task = store.claim(task_id, claimant, source="manual")
+            task = store.claim(task_id, claimant)
         except NotClaimable as error:
             reason = str(error)
     if task is None:

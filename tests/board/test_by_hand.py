@@ -25,8 +25,8 @@ def _end(store: Store, verb: str, task_id: object, **how: Any) -> str:
 def test_the_holder_ends_a_claim_by_hand(desk: Desk, verb: str) -> None:
     desk.put({}, {})
     store = desk.store()
-    claim_id = store.claim(1, ADA, source="manual").fence.claim_id
-    store.claim(2, ADA, source="manual")
+    claim_id = store.claim(1, ADA).fence.claim_id
+    store.claim(2, ADA)
     expected = {"finish_by_hand": "completed", "fail_by_hand": "failed"}.get(verb, "pending")
     assert _end(desk.store(), verb, 1, claim_id=claim_id) == expected
     assert _end(desk.store(), verb, 2, owner="ada") == expected
@@ -37,7 +37,7 @@ def test_the_holder_ends_a_claim_by_hand(desk: Desk, verb: str) -> None:
 def test_nobody_else_ends_it_without_force(desk: Desk, verb: str) -> None:
     desk.put({})
     store = desk.store()
-    store.claim(1, ADA, source="manual")
+    store.claim(1, ADA)
     before = desk.bytes()
     with pytest.raises(ClaimLost, match="claimed by hand by ada"):
         _end(store, verb, 1, claim_id="other")
@@ -209,7 +209,7 @@ def test_a_status_edited_by_hand_means_the_same_for_the_others(desk: Desk) -> No
 def test_a_held_by_hand_task_is_not_retried(desk: Desk) -> None:
     desk.put({})
     store = desk.store()
-    store.claim(1, ADA, source="manual")
+    store.claim(1, ADA)
     with pytest.raises(TaskHeld):
         store.retry(1)
 

@@ -241,19 +241,17 @@ def test_claiming_one_task_says_why_not(desk: Desk) -> None:
 def test_a_held_task_is_never_given_twice_not_even_to_its_holder(desk: Desk) -> None:
     desk.put({})
     store = desk.store()
-    store.claim(1, ADA, source="manual")
+    store.claim(1, ADA)
     with pytest.raises(NotClaimable, match="claimed by hand by ada"):
         store.claim(1, ADA)
 
 
 def test_a_claim_by_hand_belongs_to_no_run(desk: Desk) -> None:
     desk.put({}, {})
-    with desk.live("r1") as store:
-        assert store.claim(1, ADA, source="manual").raw["claim"]["run"] is None
-    task = desk.store().claim_next(BO)
-    assert task is not None
-    assert task.claim is not None
-    assert (task.claim.run, task.claim.source) == (None, "manual")
+    for task in (desk.store().claim(1, ADA), desk.store().claim_next(BO)):
+        assert task is not None
+        assert task.claim is not None
+        assert (task.claim.run, task.claim.source) == (None, "manual")
     assert desk.store("r2").return_stale() == []
 
 

@@ -107,7 +107,7 @@ def test_claims_of_another_place_are_left_alone_until_taken_over(desk: Desk) -> 
 
 def test_a_claim_by_hand_is_never_stale(desk: Desk) -> None:
     desk.put({})
-    desk.store().claim(1, ADA, source="manual")
+    desk.store().claim(1, ADA)
     store = desk.store()
     snapshot = store.scan()
     assert snapshot.state(snapshot.tasks["1"]) == "in_progress"
