@@ -108,7 +108,7 @@ class BoardFiles:
             before = self._clock.now().timestamp() - _LEFTOVER_AGE_S
             sweep_leftovers(self.layout.tasks, older_than=before)
 
-    def _find(self, task_id: object) -> Task:
+    def find(self, task_id: object) -> Task:
         """The meant task of an id, as last seen. Raises: TaskNotFound, TaskUnreadable."""
         key = key_of(task_id)
         if key is not None and key in self._folder.tasks:

@@ -71,7 +71,7 @@ class HoldingStore(ReturningStore):
         """
         self._look.sweep()
         self._return_all_stale()
-        found = self._find(task_id)
+        found = self.find(task_id)
         verdict = _verdict(claimant, refuses_for, None)
         return self._hop(
             lambda session: self._claim(session, found, claimant, verdict), claiming=True

@@ -166,7 +166,7 @@ class Store(CreatingStore):
     ) -> Task:
         """One change by a person: allowed or not is judged on the file as it is now."""
         self._look.sweep()
-        file = self._find(task_id).file
+        file = self.find(task_id).file
         seen: list[Task] = []
 
         def change(session: Session) -> Task:

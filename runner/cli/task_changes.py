@@ -100,7 +100,8 @@ def edit(
 ) -> None:
     """Change fields of a task; all other fields stay as they are."""
     store = boards.open_store(context)
-    there = boards.find(store, store.scan(settle=True), task_id).raw
+    store.scan()
+    there = store.find(task_id).raw
     changes = dict(_assignment(text, set(there)) for text in assignments)
     task = store.edit(task_id, changes, force=force)
     _told(task, f"task {task.id}: changed {', '.join(changes)}", as_json=as_json)
@@ -152,7 +153,8 @@ def done(
     _need_holder(claim_id, owner, force=force)
     store = boards.open_store(context)
     value = _json("--result", result) if result is not None else None
-    task = boards.find(store, store.scan(settle=True), task_id)
+    store.scan()
+    task = store.find(task_id)
     verified: dict[str, Any] = {}
     if task.verify and no_verify:
         verified = {"verify": "skipped"}

@@ -87,7 +87,7 @@ def show(context: typer.Context, task_id: here.TaskId, as_json: here.AsJson = Fa
     """Show one task: what its file says, and what that means now."""
     store = boards.open_store(context)
     snapshot = store.scan(settle=True)
-    task = boards.find(store, snapshot, task_id)
+    task = store.find(task_id)
     facts = describe(snapshot, task)
     if as_json:
         output.print_json({**facts, "task": task.raw})
