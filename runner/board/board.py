@@ -14,7 +14,7 @@ from anyio import from_thread
 
 from runner.board.store import Store
 from runner.core.clock import Clock, SystemClock
-from runner.core.events import FileJournal, Journal
+from runner.core.events import Journal
 from runner.core.files import LOCK_TIMEOUT_S
 from runner.core.layout import Layout
 
@@ -69,7 +69,7 @@ class Board:
         clock = clock or SystemClock()
         if journal is None:
             self.layout.ensure_team()
-            journal = FileJournal(self.layout.cli_journal, run=run, clock=clock)
+            journal = Journal(self.layout.cli_journal, run=run, clock=clock)
         self.store = Store(
             self.layout,
             clock=clock,

@@ -15,11 +15,12 @@ from runner.board.saving import OWN_FIELDS, encode_task, with_added, without
 from runner.board.session import Session
 from runner.board.task import Key, Task, key_of
 from runner.core.files import atomic_write, encode_json
-from runner.core.ids import is_safe
+from runner.core.ids import is_safe, safe_name
 from runner.core.layout import STATE_VERSION
 from runner.errors import UnsafeName, UsageError
 
 _FIRST_FIELDS = ("subject", "description", "status", "owner", "blockedBy")
+_NAMES = ("owner", "agent", "required_role")
 
 
 class CreatingStore(HoldingStore):
@@ -110,9 +111,21 @@ def refuse_own_fields(fields: Mapping[str, Any]) -> None:
         raise UsageError("status: a task gets in progress by being claimed (`runner tasks claim`)")
 
 
+def refuse_unsafe_names(fields: Mapping[str, Any]) -> None:
+    """Names that might become part of a path somewhere; blank ones name nobody.
+
+    Raises: UnsafeName.
+    """
+    for field in _NAMES:
+        for value in (fields[key] for key in spellings(field) if key in fields):
+            if isinstance(value, str) and value.strip():
+                safe_name(field, value.strip())
+
+
 def _new_object(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The object of a new task without its id, the usual fields first."""
     refuse_own_fields(fields)
+    refuse_unsafe_names(fields)
     given = {key: value for key, value in fields.items() if value is not None and key != "id"}
     subject = next((given[key] for key in spellings("subject") if given.get(key)), None)
     if not isinstance(subject, str) or not subject.strip():

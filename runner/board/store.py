@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runner.board import changes as fields_of
-from runner.board.creating import CreatingStore, refuse_own_fields
+from runner.board.creating import CreatingStore, refuse_own_fields, refuse_unsafe_names
 from runner.board.fields import status_of
 from runner.board.folder import unblocked_by
 from runner.board.graph import is_open
@@ -92,9 +92,10 @@ class Store(CreatingStore):
     def edit(self, task_id: object, changes: Mapping[str, Any], *, force: bool = False) -> Task:
         """Change fields; None removes one. A changed status sets free or blocks dependants.
 
-        Raises: TaskNotFound, TaskHeld, UsageError, BoardBusy, SaveFailed.
+        Raises: TaskNotFound, TaskHeld, UsageError, UnsafeName, BoardBusy, SaveFailed.
         """
         refuse_own_fields(changes)
+        refuse_unsafe_names(changes)
 
         def decide(task: Task) -> Changes:
             wanted = {key: REMOVED if value is None else value for key, value in changes.items()}

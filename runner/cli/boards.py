@@ -7,7 +7,7 @@ import typer
 from runner.board.store import Store
 from runner.cli import here
 from runner.core.clock import SystemClock
-from runner.core.events import FileJournal
+from runner.core.events import Journal
 
 
 def open_store(context: typer.Context) -> Store:
@@ -17,4 +17,4 @@ def open_store(context: typer.Context) -> Store:
     """
     board = here.layout(context)
     clock = SystemClock()
-    return Store(board, clock=clock, journal=FileJournal(board.cli_journal, run=None, clock=clock))
+    return Store(board, clock=clock, journal=Journal(board.cli_journal, run=None, clock=clock))

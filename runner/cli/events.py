@@ -12,7 +12,7 @@ import typer
 
 from runner.cli import here, output
 from runner.core.clock import SystemClock, from_iso
-from runner.core.events import merged
+from runner.core.events import events_in, merged
 from runner.core.layout import Layout
 
 Event = dict[str, Any]
@@ -81,13 +81,7 @@ class Tail:
             return
         whole = data[: data.rfind(b"\n") + 1]
         self._offset += len(whole)
-        for line in whole.split(b"\n"):
-            try:
-                value = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(value, dict) and "event" in value:
-                yield value
+        yield from events_in(whole)
 
 
 def event_line(event: Event, subjects: Mapping[Any, str] | None = None) -> str:

@@ -19,7 +19,7 @@ from runner.cli.junit import write_junit
 from runner.cli.plan import planned
 from runner.cli.watch import Lines, Picturing, Watcher
 from runner.core.clock import SystemClock
-from runner.core.events import FileJournal
+from runner.core.events import Journal
 from runner.core.layout import Layout
 from runner.core.settings import Settings
 from runner.errors import RunnerError, UsageError
@@ -145,7 +145,7 @@ def print_summary(report: Mapping[str, Any], subjects: Subjects, notes: Sequence
 def plan_board(layout: Layout, settings: Settings, order: Order) -> int:
     """Print what this team could do, and claim nothing. Raises: UsageError (NoModel too)."""
     clock = SystemClock()
-    journal = FileJournal(layout.cli_journal, run=None, clock=clock)
+    journal = Journal(layout.cli_journal, run=None, clock=clock)
     snapshot = Store(layout, clock=clock, journal=journal).scan(settle=True)
     only = only_keys(order.only)
     _check_known(layout, snapshot, only)

@@ -9,7 +9,7 @@ import typer
 
 from runner.cli import here, output
 from runner.core.clock import SystemClock
-from runner.core.events import FileJournal
+from runner.core.events import Journal
 from runner.core.files import locked
 from runner.core.layout import Layout
 from runner.core.settings import load_settings
@@ -128,6 +128,6 @@ def stop(
         output.say("no run is at work on this board")
 
 
-def _journal(layout: Layout) -> FileJournal:
+def _journal(layout: Layout) -> Journal:
     """Emit only with the board lock held: commands share this file."""
-    return FileJournal(layout.cli_journal, run=None, clock=SystemClock())
+    return Journal(layout.cli_journal, run=None, clock=SystemClock())

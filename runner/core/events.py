@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 from runner.core.clock import Clock, to_iso
 from runner.core.files import append_line, encode_line
@@ -33,22 +33,8 @@ EVENTS = frozenset(
 Listener = Callable[[dict[str, Any]], None]
 
 
-class Journal(Protocol):
-    """Where events go. Safe to call from any thread."""
-
-    def emit(
-        self,
-        event: str,
-        *,
-        teammate: str | None = None,
-        task: int | str | None = None,
-        attempt: int | None = None,
-        **facts: Any,
-    ) -> None: ...
-
-
-class FileJournal:
-    """Appends to one `.jsonl` file and tells listeners. One writer per file.
+class Journal:
+    """Appends to one `.jsonl` file and tells listeners. One writer per file; any thread.
 
     What happens before the folder exists is written with the first line after: a run that is
     refused at its start leaves nothing behind.
@@ -108,6 +94,11 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
         data = path.read_bytes()
     except FileNotFoundError:
         return
+    yield from events_in(data)
+
+
+def events_in(data: bytes) -> Iterator[dict[str, Any]]:
+    """The events of whole lines; a line that is none is left out."""
     for line in data.split(b"\n"):
         try:
             value = json.loads(line)

@@ -16,7 +16,7 @@ from runner.board.outlook import RefusesFor
 from runner.board.runs import RunLock
 from runner.board.task import Key, key_of
 from runner.core.clock import Clock, SystemClock
-from runner.core.events import FileJournal
+from runner.core.events import Journal
 from runner.core.ids import random_id, safe_name
 from runner.core.layout import Layout
 from runner.core.settings import Settings
@@ -53,7 +53,7 @@ class Team:
         self.settings = settings
         self.run_id = safe_name("run", run_id or random_id("run-"))
         self.clock: Clock = clock or SystemClock()
-        self.journal = FileJournal(
+        self.journal = Journal(
             layout.runs / f"{self.run_id}.jsonl", run=self.run_id, clock=self.clock
         )
         self.board = Board(

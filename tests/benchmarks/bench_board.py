@@ -25,7 +25,7 @@ from runner.board.reading import parse_task
 from runner.board.store import Store
 from runner.board.task import Claimant
 from runner.core.clock import SystemClock
-from runner.core.events import FileJournal
+from runner.core.events import Journal
 from runner.core.layout import Layout
 
 _SCANNED = 10_000
@@ -180,7 +180,7 @@ def _reset(layout: Layout) -> None:
 
 def _store(layout: Layout) -> Store:
     clock = SystemClock()
-    journal = FileJournal(layout.runs / f"bench-{os.getpid()}.jsonl", run=None, clock=clock)
+    journal = Journal(layout.runs / f"bench-{os.getpid()}.jsonl", run=None, clock=clock)
     return Store(layout, clock=clock, journal=journal)
 
 

@@ -14,7 +14,7 @@ import pytest
 from runner.board.runs import RunLock
 from runner.board.store import Store
 from runner.board.task import Claimant
-from runner.core.events import FileJournal, read_journal
+from runner.core.events import Journal, read_journal
 from runner.core.layout import Layout
 from runner.testing.board import make_board
 
@@ -73,7 +73,7 @@ class Desk:
         """A store of its own, as another process would have it."""
         self.layout.ensure_team()
         path = self.layout.runs / f"{run}.jsonl" if run else self.layout.cli_journal
-        journal = FileJournal(path, run=run, clock=self.clock)
+        journal = Journal(path, run=run, clock=self.clock)
         options.setdefault("chance", lambda: 0.0)
         return Store(self.layout, clock=self.clock, journal=journal, run=run, **options)
 

@@ -15,7 +15,7 @@ from typing import Any
 from runner.board.store import Store
 from runner.board.task import Claimant
 from runner.core.clock import SystemClock
-from runner.core.events import FileJournal
+from runner.core.events import Journal
 from runner.core.layout import Layout
 
 _CALLS = set("open write flush fsync replace rename unlink link fchmod close pread flock".split())
@@ -39,9 +39,7 @@ def _store(root: Path) -> Store:
     layout = Layout(root=root, workspace=root)
     layout.ensure_team()
     clock = SystemClock()
-    return Store(
-        layout, clock=clock, journal=FileJournal(layout.cli_journal, run=None, clock=clock)
-    )
+    return Store(layout, clock=clock, journal=Journal(layout.cli_journal, run=None, clock=clock))
 
 
 def _act(root: Path, verb: str, steps: int) -> None:

@@ -17,7 +17,7 @@ from runner.board.runs import RunLock
 from runner.board.store import Store
 from runner.board.task import Claimant
 from runner.core.clock import SystemClock
-from runner.core.events import FileJournal
+from runner.core.events import Journal
 from runner.core.files import locked
 from runner.core.layout import Layout
 from runner.errors import NotClaimable
@@ -63,7 +63,7 @@ def main() -> None:
     layout = Layout(root=Path(root), workspace=Path(root))
     clock = SystemClock()
     lock = RunLock.start(layout, run[0]) if run else None
-    journal = FileJournal(layout.runs / f"{name}.jsonl", run=name, clock=clock)
+    journal = Journal(layout.runs / f"{name}.jsonl", run=name, clock=clock)
     store = Store(layout, clock=clock, journal=journal, run=run[0] if run else None)
     print(json.dumps("ready"), flush=True)
     for line in sys.stdin:

@@ -13,7 +13,7 @@ import pytest
 from runner.board.board import Board
 from runner.board.task import Claimant, Task
 from runner.core.clock import SystemClock
-from runner.core.events import FileJournal
+from runner.core.events import Journal
 from runner.core.files import WaitCancelled, locked
 from runner.errors import BoardBusy
 from runner.testing.board import make_board
@@ -54,7 +54,7 @@ async def test_the_journal_of_a_board_without_a_run_is_that_of_the_commands(desk
 
 async def test_the_state_folder_is_made_at_the_first_write(tmp_path: Path) -> None:
     layout = make_board(tmp_path, [{}])
-    journal = FileJournal(tmp_path / "journal", run="r1", clock=SystemClock())
+    journal = Journal(tmp_path / "journal", run="r1", clock=SystemClock())
     board = Board(layout, journal=journal, run="r1")
     await board.scan()
     assert not layout.team.exists()

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from runner.core.events import FileJournal, merged, read_journal
+from runner.core.events import Journal, merged, read_journal
 from runner.testing.clock import FakeClock
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> FileJournal:
-    return FileJournal(tmp_path / "run.jsonl", run="r-1", clock=FakeClock())
+def journal(tmp_path: Path) -> Journal:
+    return Journal(tmp_path / "run.jsonl", run="r-1", clock=FakeClock())
 
 
-def test_a_line_has_time_event_run_and_facts_in_that_order(journal: FileJournal) -> None:
+def test_a_line_has_time_event_run_and_facts_in_that_order(journal: Journal) -> None:
     journal.emit("task.claimed", teammate="ann", task="7", attempt=2, claim="c", text="Größe")
     [line] = journal.path.read_text(encoding="utf-8").splitlines()
     value = json.loads(line)
@@ -25,7 +25,7 @@ def test_a_line_has_time_event_run_and_facts_in_that_order(journal: FileJournal)
     assert moment.tzinfo == UTC
 
 
-def test_a_listener_hears_every_later_line(journal: FileJournal) -> None:
+def test_a_listener_hears_every_later_line(journal: Journal) -> None:
     heard: list[object] = []
     journal.emit("run.started")
     journal.subscribe(lambda line: heard.append(line["event"]))
@@ -33,13 +33,13 @@ def test_a_listener_hears_every_later_line(journal: FileJournal) -> None:
     assert heard == ["run.ended"]
 
 
-def test_an_event_that_is_not_in_the_list_is_a_mistake_of_the_caller(journal: FileJournal) -> None:
+def test_an_event_that_is_not_in_the_list_is_a_mistake_of_the_caller(journal: Journal) -> None:
     with pytest.raises(AssertionError, match=r"task\.eaten"):
         journal.emit("task.eaten")
     assert not journal.path.exists()
 
 
-def test_damaged_lines_cost_themselves_only(journal: FileJournal) -> None:
+def test_damaged_lines_cost_themselves_only(journal: Journal) -> None:
     journal.emit("run.started")
     with journal.path.open("ab") as stream:
         stream.write(b'{"event": "torn')

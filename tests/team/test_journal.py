@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from runner.core.events import FileJournal, read_journal
+from runner.core.events import Journal, read_journal
 from runner.testing.clock import FakeClock
 
 
-def journal_in(folder: Path) -> FileJournal:
-    return FileJournal(folder / "r1.jsonl", run="r1", clock=FakeClock())
+def journal_in(folder: Path) -> Journal:
+    return Journal(folder / "r1.jsonl", run="r1", clock=FakeClock())
 
 
 def test_lines_wait_until_the_folder_is_there(tmp_path: Path) -> None:

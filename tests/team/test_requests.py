@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from runner.core.clock import to_iso
-from runner.core.events import FileJournal, read_journal
+from runner.core.events import Journal, read_journal
 from runner.core.files import encode_line
 from runner.core.layout import Layout
 from runner.errors import UnknownRecipient, UnsafeName, UsageError
@@ -38,11 +38,11 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def journal(layout: Layout, clock: FakeClock) -> FileJournal:
-    return FileJournal(layout.runs / "r1.jsonl", run="r1", clock=clock)
+def journal(layout: Layout, clock: FakeClock) -> Journal:
+    return Journal(layout.runs / "r1.jsonl", run="r1", clock=clock)
 
 
-def opened(layout: Layout, clock: FakeClock, journal: FileJournal) -> Request:
+def opened(layout: Layout, clock: FakeClock, journal: Journal) -> Request:
     return open_request(
         layout,
         type_="plan_approval",
@@ -55,11 +55,11 @@ def opened(layout: Layout, clock: FakeClock, journal: FileJournal) -> Request:
     )
 
 
-def events(journal: FileJournal, name: str) -> list[dict[str, Any]]:
+def events(journal: Journal, name: str) -> list[dict[str, Any]]:
     return [line for line in read_journal(journal.path) if line["event"] == name]
 
 
-def test_the_first_decision_counts(layout: Layout, clock: FakeClock, journal: FileJournal) -> None:
+def test_the_first_decision_counts(layout: Layout, clock: FakeClock, journal: Journal) -> None:
     request = opened(layout, clock, journal)
     assert read_request(layout, request.id) == request
     for status in ("approved", "rejected"):
@@ -70,7 +70,7 @@ def test_the_first_decision_counts(layout: Layout, clock: FakeClock, journal: Fi
 
 
 def test_what_cannot_be_read_is_no_request(
-    layout: Layout, clock: FakeClock, journal: FileJournal
+    layout: Layout, clock: FakeClock, journal: Journal
 ) -> None:
     for name, text in {"a": "{", "b": "[]", "c": '{"id": "c"}'}.items():
         (layout.requests / f"{name}.json").write_text(text, encoding="utf-8")
@@ -82,7 +82,7 @@ def test_what_cannot_be_read_is_no_request(
 
 
 def test_nobody_of_that_name_means_no_record(
-    layout: Layout, clock: FakeClock, journal: FileJournal
+    layout: Layout, clock: FakeClock, journal: Journal
 ) -> None:
     with pytest.raises(UnknownRecipient):
         ask_to_stop(
@@ -117,7 +117,7 @@ class Line:
     ],
 )
 async def test_control_messages_of_others_are_dropped_with_a_note(
-    layout: Layout, clock: FakeClock, journal: FileJournal, fields: dict[str, Any], reason: str
+    layout: Layout, clock: FakeClock, journal: Journal, fields: dict[str, Any], reason: str
 ) -> None:
     inbox = Inbox(layout, "ann", run="r1", clock=clock, journal=journal)
     (layout.inbox / "ann.jsonl").write_bytes(Line(clock).with_(**fields))
@@ -133,7 +133,7 @@ async def test_control_messages_of_others_are_dropped_with_a_note(
     "fields", [{}, {"run": "r1", "from": "bob", "timestamp": ""}, {"request": "no-such"}]
 )
 async def test_a_request_of_the_lead_or_of_this_run_is_heeded(
-    layout: Layout, clock: FakeClock, journal: FileJournal, fields: dict[str, Any]
+    layout: Layout, clock: FakeClock, journal: Journal, fields: dict[str, Any]
 ) -> None:
     inbox = Inbox(layout, "ann", run="r1", clock=clock, journal=journal)
     (layout.inbox / "ann.jsonl").write_bytes(Line(clock).with_(**fields) * 2)
@@ -144,7 +144,7 @@ async def test_a_request_of_the_lead_or_of_this_run_is_heeded(
 
 
 async def test_a_request_without_a_time_counts_when_it_came_during_the_run(
-    layout: Layout, clock: FakeClock, journal: FileJournal
+    layout: Layout, clock: FakeClock, journal: Journal
 ) -> None:
     inbox = Inbox(layout, "ann", run="r1", clock=clock, journal=journal)
     (layout.inbox / "ann.jsonl").write_bytes(b'{"content": "hi"}\n')
@@ -157,7 +157,7 @@ async def test_a_request_without_a_time_counts_when_it_came_during_the_run(
 
 
 async def test_a_damaged_line_is_a_problem_told_once(
-    layout: Layout, clock: FakeClock, journal: FileJournal
+    layout: Layout, clock: FakeClock, journal: Journal
 ) -> None:
     (layout.inbox / "ann.jsonl").write_bytes(b"garbage\n")
     for run in ("r1", "r2"):
@@ -168,7 +168,7 @@ async def test_a_damaged_line_is_a_problem_told_once(
 
 
 async def test_time_passes_before_mail_comes_again(
-    layout: Layout, clock: FakeClock, journal: FileJournal
+    layout: Layout, clock: FakeClock, journal: Journal
 ) -> None:
     inbox = Inbox(layout, "ann", run="r1", clock=clock, journal=journal)
     (layout.inbox / "ann.jsonl").write_bytes(b'{"content": "hi"}\n')

@@ -13,7 +13,7 @@ import pytest
 from runner.board.board import Board
 from runner.board.task import Task
 from runner.core.clock import Clock, SystemClock
-from runner.core.events import FileJournal, read_journal
+from runner.core.events import Journal, read_journal
 from runner.core.layout import Layout
 from runner.core.settings import Settings
 from runner.team.guardian import ProcessGroups
@@ -89,7 +89,7 @@ class Stage:
     @property
     def mate(self) -> Teammate:
         if self._mate is None:
-            journal = FileJournal(self.layout.runs / "r1.jsonl", run="r1", clock=self.clock)
+            journal = Journal(self.layout.runs / "r1.jsonl", run="r1", clock=self.clock)
             self._mate = Teammate(
                 name="ann",
                 role="coder",

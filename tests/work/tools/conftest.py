@@ -12,7 +12,7 @@ import pytest
 from runner.agents.definition import AgentDefinition
 from runner.board.board import Board
 from runner.core.clock import SystemClock
-from runner.core.events import FileJournal
+from runner.core.events import Journal
 from runner.core.layout import Layout
 from runner.errors import UnknownAgent, UnknownRecipient
 from runner.team.guardian import ProcessGroups
@@ -92,7 +92,7 @@ def make_teammate(layout: Layout, letters: Letters | None = None) -> Teammate:
     """alice in run-1 on this board, with real files and the real clock."""
     layout.ensure_team()
     clock = SystemClock()
-    journal = FileJournal(layout.runs / "run-1.jsonl", run="run-1", clock=clock)
+    journal = Journal(layout.runs / "run-1.jsonl", run="run-1", clock=clock)
     return Teammate(
         name="alice",
         role="worker",
