@@ -67,6 +67,20 @@ def test_an_id_that_is_a_path_makes_no_file_anywhere(desk: Desk, bad: object) ->
     assert {path.name for path in after} <= {"board.lock"}
 
 
+@pytest.mark.parametrize("field", ["owner", "claimed_by", "agent", "required_role", "claim_role"])
+def test_a_name_that_is_a_path_is_refused_in_a_new_task_and_in_an_edit(
+    desk: Desk, field: str
+) -> None:
+    desk.put({"id": 1})
+    before = desk.path(1).read_bytes()
+    with pytest.raises(UnsafeName, match="outside"):
+        desk.store().add({"subject": "s", field: "../../outside"})
+    with pytest.raises(UnsafeName, match="outside"):
+        desk.store().edit(1, {field: "../../outside"})
+    assert desk.path(1).read_bytes() == before
+    assert [path.name for path in desk.layout.tasks.iterdir()] == ["task_1.json"]
+
+
 @pytest.mark.parametrize(
     "fields",
     [
