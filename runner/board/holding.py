@@ -186,7 +186,14 @@ class HoldingStore(ReturningStore):
 
     def _claim(self, session: Session, seen: Task, claimant: Claimant, verdict: Verdict) -> Task:
         """The claim path: read again, check everything again, count the attempt, write."""
-        found: list[Holding] = []
+        claim_id, now, place = random_id(), self._clock.now(), self._look.own_place()
+
+        def claimed(task: Task) -> dict[str, Any]:
+            claim = fields_of.new_claim(
+                task, claim_id, run=self.run, by=claimant.name, now=now, place=place
+            )
+            closed = fields_of.unblocking(task, lambda key: True)
+            return closed | fields_of.claiming(task, claim, owner=claimant.name, now=now)
 
         def decide(task: Task) -> Changes:
             if task.key != seen.key or self._meant(task).file != seen.file:
@@ -198,23 +205,11 @@ class HoldingStore(ReturningStore):
             hindrance = self._hindrance(task, verdict)
             if hindrance is not None:
                 raise NotClaimable(task.id, hindrance)
-            now = self._clock.now()
-            claim = fields_of.new_claim(
-                task,
-                random_id(),
-                run=self.run,
-                by=claimant.name,
-                now=now,
-                place=self._look.own_place(),
-            )
-            closed = fields_of.unblocking(task, lambda key: True)
-            changes = closed | fields_of.claiming(task, claim, owner=claimant.name, now=now)
-            found.append(Holding(before=task, changes=changes))
-            return changes
+            return claimed(task)
 
-        task = session.rewrite(seen.file, decide)
-        claim_id, source = task.fence.claim_id, task.raw["claim"]["source"]
-        self._holdings[claim_id] = found[-1]
+        before, task = session.rewrite(seen.file, decide)
+        self._holdings[claim_id] = Holding(before=before, changes=claimed(before))
+        source = task.raw["claim"]["source"]
         self._tell("task.claimed", task, by=claimant.name, claim=claim_id, source=source)
         return task
 
@@ -259,21 +254,18 @@ class HoldingStore(ReturningStore):
         self, session: Session, file: str, fence: Fence, decide: Decide
     ) -> tuple[Task, Task]:
         """The task before and after. Raises: ClaimLost."""
-        held: list[Task] = []
 
         def checked(task: Task) -> Changes:
-            held.append(required(task, fence))
-            return decide(task)
+            return decide(required(task, fence))
 
         try:
             try:
-                after = session.rewrite(file, checked)
+                return session.rewrite(file, checked)
             except ClaimLost:
                 self._put_back(session, file, fence)
-                after = session.rewrite(file, checked)
+                return session.rewrite(file, checked)
         except TaskUnreadable as error:
             raise ClaimLost(fence.key, f"its file cannot be read: {error.reason}") from error
-        return held[-1], after
 
     def _tell_end(self, before: Task, after: Task, event: str, facts: Mapping[str, Any]) -> None:
         if event == "task.retried" and after.status == "failed":

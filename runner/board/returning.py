@@ -56,7 +56,7 @@ class ReturningStore(BoardFiles):
         claim, now = task.claim, self._clock.now()
         if claim is None:
             raise AssertionError("unreachable: a stale task has a claim")
-        changed = session.rewrite(
+        _, changed = session.rewrite(
             task.file,
             lambda found: fields_of.faulting(
                 required(found, task.fence),
@@ -72,7 +72,7 @@ class ReturningStore(BoardFiles):
         return changed
 
     def _take_over(self, session: Session, task: Task) -> Task:
-        changed = session.rewrite(
+        _, changed = session.rewrite(
             task.file, lambda found: fields_of.returning(required(found, task.fence))
         )
         self._tell("task.released", changed, by=task.owner, reason="taken over from another place")
@@ -104,7 +104,7 @@ class ReturningStore(BoardFiles):
                 raise ClaimLost(task.id, found_instead(task))
             return holding.changes
 
-        task = session.rewrite(file, decide)
+        _, task = session.rewrite(file, decide)
         self._tell("task.claimed", task, by=task.owner, claim=fence.claim_id, restored=True)
 
 

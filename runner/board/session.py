@@ -33,22 +33,23 @@ class Session:
         """Bring the folder up to date with the file as it is now."""
         self._folder.refresh(file)
 
-    def rewrite(self, file: str, decide: Decide) -> Task:
-        """Change the task in `file`, on what is there now, and give the task as it then is.
+    def rewrite(self, file: str, decide: Decide) -> tuple[Task, Task]:
+        """Change the task in `file`, on what is there now; the task before and after.
 
-        No changes: no write. Raises: TaskUnreadable; SaveFailed; what `decide` raises.
+        No changes: no write, and the same task twice. Raises: TaskUnreadable; SaveFailed; what
+        `decide` raises.
         """
         for _ in range(_TRIES):
             content, task = self._task(file)
             changes = decide(task)
             if not changes:
-                return task
+                return task, task
             data = encode_task(file, changed(task.raw, changes))
             try:
                 atomic_write(self._path(file), data, guard=partial(self._guard, file, content))
             except _ChangedMeanwhile:
                 continue
-            return self._written(file, data)
+            return task, self._written(file, data)
         raise SaveFailed(self._path(file), "another program keeps changing it")
 
     def create(self, file: str, data: bytes) -> Task | None:

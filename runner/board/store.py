@@ -168,19 +168,16 @@ class Store(CreatingStore):
         """One change by a person: allowed or not is judged on the file as it is now."""
         self._look.sweep()
         file = self.find(task_id).file
-        seen: list[Task] = []
+
+        def checked(task: Task) -> Changes:
+            allow(task)
+            return decide(task)
 
         def change(session: Session) -> Task:
-            def checked(task: Task) -> Changes:
-                allow(task)
-                changes = decide(task)
-                seen.append(task)
-                return changes
-
-            task = session.rewrite(file, checked)
-            if task.raw != seen[0].raw:
-                self._tell(event, task, by=seen[0].owner, by_hand=True, **(facts or {}))
-                self._follow(session, seen[0], task)
+            before, task = session.rewrite(file, checked)
+            if task.raw != before.raw:
+                self._tell(event, task, by=before.owner, by_hand=True, **(facts or {}))
+                self._follow(session, before, task)
             return task
 
         return self._hop(change)

@@ -87,7 +87,7 @@ def test_another_writer_between_read_and_replace_wins_and_we_come_after(desk: De
             desk.change(1, labels=["theirs"])
         return {"priority": 5}
 
-    task = store._hop(lambda session: session.rewrite("task_1.json", decide))
+    _, task = store._hop(lambda session: session.rewrite("task_1.json", decide))
     assert task.priority == 5
     assert desk.raw(1)["labels"] == ["theirs"]
 
@@ -122,7 +122,7 @@ def test_a_lock_file_deleted_while_held_means_start_again(desk: Desk) -> None:
             desk.layout.lock_file.unlink()
         return {"priority": task.priority + 1}
 
-    task = store._hop(lambda session: session.rewrite("task_1.json", decide))
+    _, task = store._hop(lambda session: session.rewrite("task_1.json", decide))
     assert task.priority == 1
 
 
