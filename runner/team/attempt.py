@@ -93,7 +93,7 @@ async def settle(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> N
         try:
             await _patiently(state, seat, task, outcome)
         except ClaimLost as error:
-            _tell_lost(state, seat, task, error.found)
+            seat.teammate.emit("task.lost", task, found=error.found)
 
 
 async def _patiently(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> None:
@@ -123,13 +123,7 @@ async def _write(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> N
         case HandedBack(reason=reason):
             state.set_aside(await board.release(fence, reason=reason, usage=usage), reason)
         case _:
-            _tell_lost(state, seat, task, outcome.found)
-
-
-def _tell_lost(state: RunState, seat: Seat, task: Task, found: str) -> None:
-    state.journal.emit(
-        "task.lost", teammate=seat.member.name, task=task.id, attempt=task.attempt, found=found
-    )
+            seat.teammate.emit("task.lost", task, found=outcome.found)
 
 
 async def give_back(state: RunState, seat: Seat, reason: str) -> None:

@@ -92,12 +92,7 @@ class Cycle:
         self._resting = False
         task = assignment if isinstance(assignment, Task) else None
         state.note(seat, "working", task)
-        state.journal.emit(
-            "teammate.working",
-            teammate=seat.member.name,
-            task=task.id if task is not None else None,
-            attempt=task.attempt if task is not None else None,
-        )
+        seat.teammate.emit("teammate.working", task)
         if task is not None and task.id not in seat.worked:
             seat.worked.append(task.id)
         self.attempt = Attempt(state, seat, assignment)

@@ -6,7 +6,8 @@ outcome; it never completes, fails or releases the task itself.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -75,6 +76,15 @@ class Progress:
     tool: str | None = None
     since: float = 0.0
 
+    @contextmanager
+    def using(self, tool: str) -> Iterator[None]:
+        """Inside the block this tool is under way."""
+        self.tool = tool
+        try:
+            yield
+        finally:
+            self.tool = None
+
 
 class Post(Protocol):
     """A teammate's way to its inbox and to the others."""
@@ -133,6 +143,11 @@ class Teammate:
     def fences(self) -> frozenset[Fence]:
         """The claims that this teammate holds now."""
         return frozenset(task.fence for task in (self.task, self.next_task) if task is not None)
+
+    def emit(self, event: str, task: Task | None, **facts: Any) -> None:
+        """A line in the journal about this teammate's attempt at a task, or its message turn."""
+        about = {} if task is None else {"task": task.id, "attempt": task.attempt}
+        self.journal.emit(event, teammate=self.name, **about, **facts)
 
     def members(self) -> tuple[str, ...]:
         return self.post.members()

@@ -6,10 +6,9 @@ from runner.team.outcome import Done, Failed
 from runner.work.attempt import Attempt
 from runner.work.messages import ToolCall, ToolResult
 from runner.work.result import Declared, Refused, ResultContract, Submitted
-from runner.work.verify import VerifyResult
+from runner.work.verify import VerifyResult, verify_task
 
 MAX_FAILED_CHECKS = 3
-QUIET_WAIT_S = 30.0
 ACCEPTED = "The result was accepted."
 
 
@@ -48,20 +47,15 @@ def _refused_by_check(
 
 
 async def _failed_check(attempt: Attempt) -> VerifyResult | None:
-    """The acceptance command that failed, or None.
-
-    In a shared checkout others may have been in the middle of a change: a failure while somebody
-    else wrote is repeated once when they are quiet, and only the repetition counts.
-    """
+    """The acceptance command that failed, or None."""
     means = attempt.means
     if means.task is None or not means.task.verify:
         return None
-    who, checkout = means.teammate.name, means.checkout
-    before, busy = checkout.mark(who), checkout.others_write(who)
-    result = await means.verify()
-    disturbed = busy or checkout.others_write(who) or checkout.mark(who) != before
-    if not result.ok and disturbed:
-        await attempt.means.transcript.write("note", text=f"repeated when quiet: {result.summary}")
-        await checkout.quiet(who, at_most_s=QUIET_WAIT_S)
-        result = await means.verify()
+    result = await verify_task(
+        means.task,
+        means.teammate,
+        means.context.workspace.root,
+        means.checkout,
+        timeout_s=means.verify_timeout_s,
+    )
     return None if result.ok else result

@@ -19,7 +19,7 @@ from runner.work.admission import Admission, Equipment, Refusal
 from runner.work.attempt import Attempt, Means
 from runner.work.carry import keep, recall
 from runner.work.checkout import Checkout
-from runner.work.command_engine import run_command_task
+from runner.work.command_engine import redacted, run_command_task
 from runner.work.commands import CommandGroups
 from runner.work.history import History
 from runner.work.identity import Identity, with_identity
@@ -31,7 +31,6 @@ from runner.work.redact import Redactor
 from runner.work.result import ResultContract
 from runner.work.tools.base import ToolContext
 from runner.work.transcript import Transcript, message_transcript, task_transcript
-from runner.work.verify import VerifyResult, verify_task
 from runner.work.workspace import Workspace
 
 
@@ -108,10 +107,10 @@ class AgentWork:
         return message_transcript(self.layout, teammate.name, teammate.run)
 
     async def _run_command(self, task: Task, teammate: Teammate) -> Outcome:
-        with self.checkout.writing(teammate.name):
-            return await run_command_task(
-                task, teammate, self.layout.workspace, self.settings.limits, self.redact
-            )
+        outcome = await run_command_task(
+            task, teammate, self.layout.workspace, self.settings.limits, self.checkout
+        )
+        return redacted(outcome, self.redact)
 
     def means(
         self,
@@ -125,13 +124,6 @@ class AgentWork:
         agent, limits = equipment.agent, self.settings.limits
         workspace = Workspace(self.layout.workspace, readable=(self.layout.output,))
         who = _identity(teammate)
-
-        async def verify() -> VerifyResult:
-            if task is None:
-                raise AssertionError("unreachable: a message turn has nothing to verify")
-            return await verify_task(
-                task, teammate, workspace.root, timeout_s=limits.verify_timeout_s
-            )
 
         return Means(
             teammate=teammate,
@@ -157,7 +149,7 @@ class AgentWork:
             redact=self.redact,
             system=system_prompt(agent, who, task),
             max_turns=agent.max_turns or limits.max_turns,
-            verify=verify,
+            verify_timeout_s=limits.verify_timeout_s,
         )
 
     def _find_agent(self, name: str) -> AgentDefinition:
@@ -172,7 +164,9 @@ class AgentWork:
         history = carried.history if carried else History()
         await means.transcript.write(
             "start",
-            **means.about(),
+            teammate=means.teammate.name,
+            task=means.task.id if means.task else None,
+            attempt=means.task.attempt if means.task else None,
             agent=means.agent.name,
             model=means.model.name,
             system=means.system,

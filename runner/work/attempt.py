@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +23,6 @@ from runner.work.retry import Gate
 from runner.work.tags import neutralised
 from runner.work.tools.base import Toolbox, ToolContext
 from runner.work.transcript import Transcript, calls_as_json
-from runner.work.verify import VerifyResult
 
 MAX_OUTPUT_TOKENS = 8192
 CALL_LIMIT_S = 900.0
@@ -32,10 +30,7 @@ CALL_LIMIT_S = 900.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """What an attempt works with. `contract` is None in a message turn.
-
-    `verify` runs the acceptance commands of the task in the workspace.
-    """
+    """What an attempt works with. `contract` is None in a message turn."""
 
     teammate: Teammate
     task: Task | None
@@ -51,20 +46,12 @@ class Means:
     redact: Redactor
     system: str
     max_turns: int
-    verify: Callable[[], Awaitable[VerifyResult]]
+    verify_timeout_s: float
     call_limit_s: float = CALL_LIMIT_S
-
-    def about(self) -> dict[str, Any]:
-        """Whose attempt this is, for records."""
-        return {
-            "teammate": self.teammate.name,
-            "task": self.task.id if self.task else None,
-            "attempt": self.task.attempt if self.task else None,
-        }
 
     def emit(self, event: str, **facts: Any) -> None:
         """A line in the journal about this attempt."""
-        self.teammate.journal.emit(event, **self.about(), **facts)
+        self.teammate.emit(event, self.task, **facts)
 
 
 @dataclass(slots=True, kw_only=True)

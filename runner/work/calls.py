@@ -114,13 +114,13 @@ def remind(attempt: Attempt) -> str | None:
 
 async def _run_tool(attempt: Attempt, call: ToolCall) -> ToolResult:
     """Run a tool of the agent. Whatever it raises becomes an error result."""
-    means, progress = attempt.means, attempt.means.teammate.progress
+    means = attempt.means
     attempt.tool_calls += 1
-    progress.tool = call.name
     tool = means.toolbox.tools.get(call.name)
     text, is_error = INTERRUPTED, True
     try:
         with ExitStack() as stack:
+            stack.enter_context(means.teammate.progress.using(call.name))
             if tool is not None and not tool.read_only:
                 stack.enter_context(means.checkout.writing(means.teammate.name))
             with anyio.move_on_after(means.call_limit_s) as scope:
@@ -133,6 +133,4 @@ async def _run_tool(attempt: Attempt, call: ToolCall) -> ToolResult:
     except Exception as error:  # noqa: BLE001 - a broken tool costs one call, not the attempt
         get_logger(__name__).exception("tool_failed", tool=call.name)
         text = f"{call.name} failed unexpectedly: {type(error).__name__}: {error}"
-    finally:
-        progress.tool = None
     return attempt.result(call, text, is_error=is_error)

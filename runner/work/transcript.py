@@ -2,7 +2,7 @@
 
 `.team/transcripts/task_<key>/<attempt>.jsonl`, message turns in `<teammate>/<run>.jsonl`. A line
 is `{"version", "kind", "turn", "ts", ...}`. Kinds: `start`, `user`, `assistant`, `call` (before
-the tool starts), `result` (when it ended), `note`, `end`.
+the tool starts), `result` (when it ended), `end`.
 """
 
 from __future__ import annotations

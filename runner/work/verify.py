@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from runner.errors import ToolError
 from runner.work.commands import CommandResult, run_command
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from runner.core.clock import Clock
     from runner.team.guardian import ProcessGroups
     from runner.team.types import Teammate
+    from runner.work.checkout import Checkout
 
 OUTPUT_LIMIT = 16_384  # bytes of a failed command's output that are kept: its end
+QUIET_WAIT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,11 +97,27 @@ def _failure(command: str, result: CommandResult, seconds: float) -> VerifyResul
 
 
 async def verify_task(
-    task: Task, teammate: Teammate, workspace: Path, *, timeout_s: float
+    task: Task, teammate: Teammate, workspace: Path, checkout: Checkout, *, timeout_s: float
 ) -> VerifyResult:
-    """Check a task's result in its workspace and put down in the journal how it went."""
-    teammate.progress.tool = "verify"
-    try:
+    """Check a task's result in its workspace and put down in the journal how it went.
+
+    In a shared checkout others may have been in the middle of a change: a failure while somebody
+    else wrote is repeated once when they are quiet, and only the repetition counts.
+    """
+    who = teammate.name
+    before, busy = checkout.mark(who), checkout.others_write(who)
+    result = await _verify_once(task, teammate, workspace, timeout_s)
+    disturbed = busy or checkout.others_write(who) or checkout.mark(who) != before
+    if result.ok or not disturbed:
+        return result
+    await checkout.quiet(who, at_most_s=QUIET_WAIT_S)
+    return await _verify_once(task, teammate, workspace, timeout_s)
+
+
+async def _verify_once(
+    task: Task, teammate: Teammate, workspace: Path, timeout_s: float
+) -> VerifyResult:
+    with teammate.progress.using("verify"):
         result = await run_verify(
             task.verify,
             workspace,
@@ -107,22 +125,10 @@ async def verify_task(
             processes=teammate.processes,
             clock=teammate.clock,
         )
-    finally:
-        teammate.progress.tool = None
-    failure: dict[str, Any] = {}
-    if not result.ok:
-        failure = {
-            "command": result.command,
-            "exit": result.exit,
-            "timed_out": result.timed_out,
-        }
-    teammate.journal.emit(
-        "task.verified" if result.ok else "task.verify_failed",
-        teammate=teammate.name,
-        task=task.id,
-        attempt=task.attempt,
-        commands=len(task.verify),
-        seconds=round(result.seconds, 3),
-        **failure,
-    )
+    about = {"commands": len(task.verify), "seconds": round(result.seconds, 3)}
+    if result.ok:
+        teammate.emit("task.verified", task, **about)
+    else:
+        failure = {"command": result.command, "exit": result.exit, "timed_out": result.timed_out}
+        teammate.emit("task.verify_failed", task, **about, **failure)
     return result
