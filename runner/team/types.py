@@ -146,8 +146,13 @@ class Teammate:
 
     def emit(self, event: str, task: Task | None, **facts: Any) -> None:
         """A line in the journal about this teammate's attempt at a task, or its message turn."""
-        about = {} if task is None else {"task": task.id, "attempt": task.attempt}
-        self.journal.emit(event, teammate=self.name, **about, **facts)
+        self.journal.emit(
+            event,
+            teammate=self.name,
+            task=task.id if task is not None else None,
+            attempt=task.attempt if task is not None else None,
+            **facts,
+        )
 
     def members(self) -> tuple[str, ...]:
         return self.post.members()
