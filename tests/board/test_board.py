@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -17,11 +16,7 @@ from runner.core.events import Journal
 from runner.core.files import WaitCancelled, locked
 from runner.errors import BoardBusy
 from runner.testing.board import make_board
-
-if TYPE_CHECKING:
-    from tests.board.conftest import Desk
-
-ADA = Claimant(name="ada")
+from tests.board.conftest import ADA, Desk
 
 
 async def test_every_verb_of_the_store_is_there(desk: Desk) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from runner.board.store import Store
-from runner.board.task import Claimant
 from runner.errors import ClaimLost, TaskHeld, UsageError
+from tests.board.conftest import ADA, Desk
 
-if TYPE_CHECKING:
-    from tests.board.conftest import Desk
-
-ADA = Claimant(name="ada")
 _VERBS = ["finish_by_hand", "fail_by_hand", "release_by_hand"]
 
 

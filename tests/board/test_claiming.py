@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from runner.board.store import Store
 from runner.board.task import Claimant, Task
 from runner.errors import NotClaimable, SaveFailed, TaskNotFound, TaskUnreadable
-
-if TYPE_CHECKING:
-    from tests.board.conftest import Desk
-
-ADA = Claimant(name="ada")
-BO = Claimant(name="bo")
+from tests.board.conftest import ADA, BO, Desk
 
 
 def _all(store: Store, claimant: Claimant = ADA) -> list[int | str]:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from runner.board.task import Claimant, Fence
 from runner.errors import ClaimLost
-
-if TYPE_CHECKING:
-    from tests.board.conftest import Desk
-
-ADA = Claimant(name="ada")
+from tests.board.conftest import ADA, Desk
 
 
 def test_a_completion_writes_result_and_usage_and_sets_dependants_free(desk: Desk) -> None:

@@ -10,16 +10,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from runner.board.task import Claimant
 from runner.core.files import locked
 from runner.errors import BoardBusy
-
-if TYPE_CHECKING:
-    from tests.board.conftest import Desk
+from tests.board.conftest import ADA, Desk
 
 pytestmark = pytest.mark.slow
 
@@ -140,7 +137,7 @@ def test_the_lock_of_a_killed_holder_is_free_at_once(desk: Desk) -> None:
         assert holder.ask("hold") == "held"
         holder.process.kill()
         holder.process.wait()
-        task = desk.store(lock_timeout_s=1.0).claim_next(Claimant(name="ada"))
+        task = desk.store(lock_timeout_s=1.0).claim_next(ADA)
     assert task is not None
 
 
@@ -151,13 +148,13 @@ def test_a_stopped_holder_makes_the_board_busy_and_is_named(desk: Desk) -> None:
         os.kill(holder.process.pid, signal.SIGSTOP)
         store = desk.store(lock_timeout_s=0.05)
         with pytest.raises(BoardBusy, match=r"board\.lock was not free within 0\.05 s") as busy:
-            store.claim_next(Claimant(name="ada"))
+            store.claim_next(ADA)
         assert busy.value.holder in (None, f"process {holder.process.pid}")
         # looking needs no lock
         assert list(store.scan().tasks) == ["1"]
         os.kill(holder.process.pid, signal.SIGCONT)
         assert holder.ask("free") == "freed"
-        assert store.claim_next(Claimant(name="ada")) is not None
+        assert store.claim_next(ADA) is not None
 
 
 def test_never_two_holders_of_one_lock(desk: Desk) -> None:
@@ -183,7 +180,7 @@ def test_a_lock_file_that_nobody_holds_stops_nobody(desk: Desk) -> None:
     desk.layout.ensure_team()
     for text, task_id in (("", 1), (str(os.getpid()), 2)):
         desk.layout.lock_file.write_text(text)
-        task = desk.store(lock_timeout_s=0.2).claim(task_id, Claimant(name="ada"))
+        task = desk.store(lock_timeout_s=0.2).claim(task_id, ADA)
         assert task.status == "in_progress"
 
 

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from runner.board.task import Claimant
 from runner.errors import ClaimLost, NotClaimable
-
-if TYPE_CHECKING:
-    from tests.board.conftest import Desk
-
-ADA = Claimant(name="ada")
-BO = Claimant(name="bo")
+from tests.board.conftest import ADA, BO, Desk
 
 
 def test_a_task_of_a_dead_run_is_returned_by_any_look_and_claimed_again(desk: Desk) -> None:

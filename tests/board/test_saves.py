@@ -14,15 +14,14 @@ import pytest
 from runner.board.reading import is_task_file
 from runner.board.saving import encode_task
 from runner.board.session import Session
-from runner.board.task import Claimant, Task
+from runner.board.task import Task
 from runner.core.files import LockVanished, locked
 from runner.errors import SaveFailed
+from tests.board.conftest import ADA, Desk
 
 if TYPE_CHECKING:
     from runner.board.saving import Changes
-    from tests.board.conftest import Desk
 
-ADA = Claimant(name="ada")
 _CRASHER = Path(__file__).parent / "crasher.py"
 
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from runner.board.snapshot import Snapshot
-from runner.board.task import Claimant
-
-if TYPE_CHECKING:
-    from tests.board.conftest import Desk
-
-ADA = Claimant(name="ada")
+from tests.board.conftest import ADA, Desk
 
 
 def _kinds(snapshot: Snapshot) -> list[tuple[str, Any]]:

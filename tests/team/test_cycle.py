@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import anyio
 
-from runner.core.events import read_journal
-from runner.core.layout import Layout
 from runner.core.settings import MemberSpec
-from runner.team.mailbox import post
 from runner.team.outcome import Done, Outcome
-from runner.team.team import Team
 from runner.team.types import Assignment, Mail, Teammate
 from runner.testing.board import make_board
 from runner.testing.clock import FakeClock
 from runner.testing.team import running_team
-
-
-async def finish(assignment: Assignment, mate: Teammate) -> Outcome:
-    return Done(result=f"by {mate.name}")
-
-
-def on_disk(layout: Layout, task_id: int | str) -> dict[str, Any]:
-    value = json.loads((layout.tasks / f"task_{task_id}.json").read_bytes())
-    assert isinstance(value, dict)
-    return value
-
-
-def events(team: Team, name: str) -> list[dict[str, Any]]:
-    return [line for line in read_journal(team.journal.path) if line["event"] == name]
+from tests.team.helpers import events, finish, on_disk, write
 
 
 async def test_an_empty_board_is_polled_twelve_times_and_then_left(tmp_path: Path) -> None:
@@ -46,7 +28,9 @@ async def test_an_empty_board_is_polled_twelve_times_and_then_left(tmp_path: Pat
         report = await team.finished()
     assert report.exit_code == 0
     assert clock.monotonic() == 60
-    assert [line["reason"] for line in events(team, "teammate.shutdown")] == ["idle_timeout"]
+    assert [line["reason"] for line in events(team.journal, "teammate.shutdown")] == [
+        "idle_timeout"
+    ]
 
 
 async def test_work_found_at_the_start_is_claimed_without_a_tick(tmp_path: Path) -> None:
@@ -198,7 +182,7 @@ async def test_mail_to_an_idle_teammate_is_seen_at_once(tmp_path: Path) -> None:
     async with running_team(layout, work=work, members=["ann", "bob"], clock=clock) as team:
         await clock.advance(1)
         assert seen == ["bob: look at task 1"]
-        assert len(events(team, "message.delivered")) == 1
+        assert len(events(team.journal, "message.delivered")) == 1
 
 
 async def test_a_message_turn_may_claim_what_is_worked_on_next(tmp_path: Path) -> None:
@@ -229,7 +213,3 @@ async def test_hundreds_of_idle_teammates_share_one_look(tmp_path: Path) -> None
 
 def task_id(assignment: Assignment) -> int | str | None:
     return None if isinstance(assignment, Mail) else assignment.id
-
-
-def write(layout: Layout, to: str, text: str) -> None:
-    post(layout, to=to, sender="lead", content=text, members=[to], clock=FakeClock())

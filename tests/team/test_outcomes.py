@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import anyio
 import anyio.to_thread
 import pytest
 
 from runner.board.task import Task
-from runner.core.events import read_journal
 from runner.core.layout import Layout
 from runner.errors import ClaimLost, NotClaimable
-from runner.team.mailbox import Mailbox, post
+from runner.team.mailbox import Mailbox
 from runner.team.outcome import (
     Done,
     Failed,
@@ -30,20 +27,7 @@ from runner.team.types import Assignment, Mail, Teammate
 from runner.testing.board import make_board
 from runner.testing.clock import FakeClock
 from runner.testing.team import running_team
-
-
-def on_disk(layout: Layout, task_id: int | str) -> dict[str, Any]:
-    value = json.loads((layout.tasks / f"task_{task_id}.json").read_bytes())
-    assert isinstance(value, dict)
-    return value
-
-
-def events(team: Team, name: str) -> list[dict[str, Any]]:
-    return [line for line in read_journal(team.journal.path) if line["event"] == name]
-
-
-def write(layout: Layout, to: str, text: str) -> None:
-    post(layout, to=to, sender="lead", content=text, members=[to], clock=FakeClock())
+from tests.team.helpers import events, on_disk, write
 
 
 class Always:
@@ -97,7 +81,7 @@ async def test_a_used_up_budget_hands_the_task_back_and_ends_the_run(tmp_path: P
     team, code, work = await drained(layout, LimitReached(limit="budget", error="no money"))
     assert (code, len(work.given)) == (4, 1)
     assert on_disk(layout, 1)["status"] == "pending"
-    assert [line["reason"] for line in events(team, "budget.reached")] == ["no money"]
+    assert [line["reason"] for line in events(team.journal, "budget.reached")] == ["no money"]
     assert team.notes == ["no money"]
 
 
@@ -159,7 +143,7 @@ async def test_a_lost_claim_writes_nothing(tmp_path: Path) -> None:
     async with running_team(layout, work=work, members=["ann"], drain=True) as team:
         assert (await team.finished()).exit_code == 0
     assert "result" not in on_disk(layout, 1)
-    assert len(events(team, "task.lost")) == 1
+    assert len(events(team.journal, "task.lost")) == 1
 
 
 @pytest.mark.parametrize("how", [Lost(found="gone"), ClaimLost(1, "gone")])
@@ -176,7 +160,7 @@ async def test_a_work_may_find_out_that_its_claim_is_lost(
 
     async with running_team(layout, work=work, members=["ann"], drain=True) as team:
         await team.finished()
-    assert [line["found"] for line in events(team, "task.lost")] == ["gone"]
+    assert [line["found"] for line in events(team.journal, "task.lost")] == ["gone"]
 
 
 async def test_a_claim_that_is_taken_away_ends_a_long_attempt(tmp_path: Path) -> None:
@@ -195,7 +179,7 @@ async def test_a_claim_that_is_taken_away_ends_a_long_attempt(tmp_path: Path) ->
         assert not ended.is_set()
         await clock.advance(3)
         assert ended.is_set()
-        assert len(events(team, "task.lost")) == 1
+        assert len(events(team.journal, "task.lost")) == 1
 
 
 async def test_an_exception_costs_an_attempt_and_not_the_task(tmp_path: Path) -> None:
@@ -217,10 +201,10 @@ async def test_an_exception_costs_an_attempt_and_not_the_task(tmp_path: Path) ->
         await clock.advance(600)
         report = await team.finished()
     assert (report.exit_code, tried) == (0, [1, 2, 1])
-    assert [line["error"] for line in events(team, "teammate.crashed")] == [
+    assert [line["error"] for line in events(team.journal, "teammate.crashed")] == [
         "ZeroDivisionError: oops"
     ]
-    assert len(events(team, "teammate.spawned")) == 2
+    assert len(events(team.journal, "teammate.spawned")) == 2
 
 
 async def test_a_finished_message_turn_is_read_even_if_the_work_forgot(tmp_path: Path) -> None:
@@ -296,7 +280,7 @@ async def test_committed_mail_is_delivered_once(tmp_path: Path) -> None:
     async with running_team(layout, work=work, members=["ann"], drain=True) as team:
         await team.finished()
     assert on_disk(layout, 1)["result"] == ["x"]
-    assert len(events(team, "message.delivered")) == 1
+    assert len(events(team.journal, "message.delivered")) == 1
 
 
 async def test_claiming_by_hand_is_refused_while_a_task_is_open(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from runner.core.clock import to_iso
-from runner.core.events import Journal, read_journal
+from runner.core.events import Journal
 from runner.core.files import encode_line
 from runner.core.layout import Layout
 from runner.errors import UnknownRecipient, UnsafeName, UsageError
@@ -23,6 +23,7 @@ from runner.team.requests import (
 )
 from runner.testing.board import make_board
 from runner.testing.clock import FakeClock
+from tests.team.helpers import events
 
 
 @pytest.fixture
@@ -53,10 +54,6 @@ def opened(layout: Layout, clock: FakeClock, journal: Journal) -> Request:
         journal=journal,
         text="the plan",
     )
-
-
-def events(journal: Journal, name: str) -> list[dict[str, Any]]:
-    return [line for line in read_journal(journal.path) if line["event"] == name]
 
 
 def test_the_first_decision_counts(layout: Layout, clock: FakeClock, journal: Journal) -> None:

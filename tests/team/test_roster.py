@@ -18,10 +18,7 @@ from runner.team.types import Assignment, Teammate
 from runner.testing.board import make_board
 from runner.testing.clock import FakeClock
 from runner.testing.team import running_team
-
-
-async def finish(assignment: Assignment, mate: Teammate) -> Outcome:
-    return Done()
+from tests.team.helpers import finish
 
 
 @pytest.fixture

@@ -16,12 +16,10 @@ from runner.board.board import Board
 from runner.board.runs import RunLock
 from runner.board.task import Claimant, Task
 from runner.core.clock import SystemClock
-from runner.core.events import read_journal
 from runner.core.files import locked
 from runner.core.layout import Layout
 from runner.core.settings import Budget, Limits, MemberSpec, Settings
 from runner.errors import ConfigError, SaveFailed
-from runner.team.mailbox import post
 from runner.team.outcome import Done, HandedBack, Outcome
 from runner.team.requests import ask_to_stop, read_request
 from runner.team.roster import live_members
@@ -30,25 +28,12 @@ from runner.team.types import Assignment, Mail, Teammate
 from runner.testing.board import make_board
 from runner.testing.clock import FakeClock
 from runner.testing.team import running_team
-
-
-async def finish(assignment: Assignment, mate: Teammate) -> Outcome:
-    return Done()
+from tests.team.helpers import events, finish, on_disk, write
 
 
 async def hang(assignment: Assignment, mate: Teammate) -> Outcome:
     await anyio.sleep_forever()
     return Done()
-
-
-def on_disk(layout: Layout, task_id: int | str) -> dict[str, Any]:
-    value = json.loads((layout.tasks / f"task_{task_id}.json").read_bytes())
-    assert isinstance(value, dict)
-    return value
-
-
-def events(team: Team, name: str) -> list[dict[str, Any]]:
-    return [line for line in read_journal(team.journal.path) if line["event"] == name]
 
 
 def coder(name: str) -> MemberSpec:
@@ -336,7 +321,7 @@ async def test_an_empty_seat_is_taken_again_when_there_is_work(tmp_path: Path) -
         assert on_disk(layout, 2)["status"] == "completed"
         assert team.teammates[1].progress.status == "idle"
         long.set()
-    assert len(events(team, "teammate.spawned")) == 3
+    assert len(events(team.journal, "teammate.spawned")) == 3
 
 
 async def test_nobody_is_called_back_for_what_an_idle_teammate_can_do(tmp_path: Path) -> None:
@@ -391,7 +376,7 @@ async def test_a_teammate_asked_to_stop_answers_and_stays_away(tmp_path: Path) -
     answer = json.loads((layout.inbox / "lead.jsonl").read_bytes())
     assert (answer["type"], answer["from"]) == ("shutdown_response", "ann")
     assert answer["request"] == request
-    assert events(team, "teammate.shutdown")[0]["reason"] == "requested"
+    assert events(team.journal, "teammate.shutdown")[0]["reason"] == "requested"
     assert report.exit_code == 3
 
 
@@ -437,7 +422,7 @@ async def test_a_teammate_that_crashes_by_itself_comes_back_after_a_while(tmp_pa
         await clock.sleepers(1)
         spoil(layout)
         await clock.advance(5)
-        assert len(events(team, "teammate.crashed")) == 1
+        assert len(events(team.journal, "teammate.crashed")) == 1
         mend_board(layout)
         make_board(tmp_path, [{"id": 1}])
         await clock.advance(0.5)
@@ -452,7 +437,7 @@ async def test_a_teammate_that_crashes_again_and_again_is_given_up(tmp_path: Pat
         await clock.sleepers(1)
         spoil(layout)
         await clock.advance(5 + 1 + 2 + 4 + 8 + 15)
-        assert len(events(team, "teammate.crashed")) == 5
+        assert len(events(team.journal, "teammate.crashed")) == 5
 
         def mend(line: dict[str, Any]) -> None:
             if line["event"] == "teammate.shutdown":
@@ -461,8 +446,8 @@ async def test_a_teammate_that_crashes_again_and_again_is_given_up(tmp_path: Pat
         team.journal.subscribe(mend)
         await clock.advance(1)
         await team.finished()
-    assert len(events(team, "teammate.crashed")) == 6
-    assert [line["reason"] for line in events(team, "teammate.shutdown")] == ["given_up"]
+    assert len(events(team.journal, "teammate.crashed")) == 6
+    assert [line["reason"] for line in events(team.journal, "teammate.shutdown")] == ["given_up"]
 
 
 async def test_a_board_that_cannot_be_looked_at_for_a_while_costs_no_attempt(
@@ -626,7 +611,7 @@ async def test_a_stopped_run_does_not_try_again_and_again_to_save(tmp_path: Path
             team.stop()
             await team.finished()
     assert clock.monotonic() == 0
-    assert len(events(team, "teammate.crashed")) == 1
+    assert len(events(team.journal, "teammate.crashed")) == 1
 
 
 async def test_a_claim_of_this_run_that_nobody_works_on_goes_back(tmp_path: Path) -> None:
@@ -677,10 +662,6 @@ async def test_tasks_of_another_place_are_taken_over_on_request(tmp_path: Path) 
     layout = make_board(tmp_path, [{"status": "in_progress", "claim": claim, "owner": "zoe"}])
     assert (await Team(layout, Settings(), finish, drain=True).run()).exit_code == 3
     assert (await Team(layout, Settings(), finish, drain=True, take_over=True).run()).exit_code == 0
-
-
-def write(layout: Layout, to: str, text: str) -> None:
-    post(layout, to=to, sender="lead", content=text, members=[to], clock=FakeClock())
 
 
 def stop_mate(team: Team, name: str, clock: FakeClock) -> str:

@@ -1,0 +1,33 @@
+"""What tests of teams share: a work, and looks at what it left on disk."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from runner.core.events import Journal, read_journal
+from runner.core.layout import Layout
+from runner.team.mailbox import post
+from runner.team.outcome import Done, Outcome
+from runner.team.types import Assignment, Teammate
+from runner.testing.clock import FakeClock
+
+
+async def finish(assignment: Assignment, mate: Teammate) -> Outcome:
+    """Done at once, with the name of who did it as the result."""
+    return Done(result=f"by {mate.name}")
+
+
+def on_disk(layout: Layout, task_id: int | str) -> dict[str, Any]:
+    value = json.loads((layout.tasks / f"task_{task_id}.json").read_bytes())
+    assert isinstance(value, dict)
+    return value
+
+
+def events(journal: Journal, name: str) -> list[dict[str, Any]]:
+    return [line for line in read_journal(journal.path) if line["event"] == name]
+
+
+def write(layout: Layout, to: str, text: str) -> None:
+    """A message of the lead."""
+    post(layout, to=to, sender="lead", content=text, members=[to], clock=FakeClock())
