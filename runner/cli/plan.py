@@ -9,7 +9,7 @@ from runner.board.outlook import claim_order, outlook
 from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant, Key, Task
 from runner.core.settings import Settings
-from runner.work.admission import Admission
+from runner.work.admission import Admission, claimants
 
 Entry = dict[str, Any]
 
@@ -25,10 +25,9 @@ def planned(
     `outlook` is `ready`, `running`, `coming` or `stuck`; `by` names who may take it. Tasks left
     out by `only` are not listed. Raises: NoModel.
     """
-    claimants = [Claimant(name=m.name, role=m.role, agent=m.agent) for m in settings.members]
-    wanted = None if only is None else frozenset(only)
-    admission.preflight(snapshot, claimants, only=wanted)
-    found = outlook(snapshot, claimants, admission.refuses_for, only)
+    team = claimants(settings)
+    admission.preflight(snapshot, None if only is None else frozenset(only))
+    found = outlook(snapshot, team, admission.refuses_for, only)
     groups = {
         **dict.fromkeys(found.ready, "ready"),
         **dict.fromkeys(found.running, "running"),
@@ -40,7 +39,7 @@ def planned(
             "id": task.id,
             "subject": task.subject,
             "outlook": groups[task.key],
-            "by": _takers(task, claimants) if groups[task.key] in {"ready", "coming"} else [],
+            "by": _takers(task, team) if groups[task.key] in {"ready", "coming"} else [],
             "reason": found.stuck.get(task.key) or snapshot.reason(task),
         }
         for task in claim_order(snapshot.tasks.values(), Claimant(name=""))
@@ -48,9 +47,9 @@ def planned(
     ]
 
 
-def _takers(task: Task, claimants: Sequence[Claimant]) -> list[str]:
+def _takers(task: Task, team: Sequence[Claimant]) -> list[str]:
     return [
         claimant.name
-        for claimant in claimants
+        for claimant in team
         if task.required_role in (None, claimant.role) and task.owner in (None, claimant.name)
     ]

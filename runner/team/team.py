@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ import anyio.to_thread
 from runner.board.board import Board
 from runner.board.outlook import RefusesFor
 from runner.board.runs import RunLock
+from runner.board.snapshot import Snapshot
 from runner.board.task import Key, key_of
 from runner.core.clock import Clock, SystemClock
 from runner.core.events import Journal
@@ -28,12 +29,16 @@ from runner.team.state import RunState
 from runner.team.supervisor import Supervisor, new_seat
 from runner.team.types import Teammate, Work
 
+Preflight = Callable[[Snapshot, frozenset[Key] | None], None]
+"""Looks at the board, or at these tasks of it, before the first claim; raises to refuse the run."""
+
 
 class Team:
     """A run that has not begun; `await run()` once.
 
-    `work` does the assignments. `refuses_for` says why a task cannot be done here at all. `only`
-    restricts the run to these task ids. `drain` ends it as soon as nothing is left for it.
+    `work` does the assignments. `refuses_for` says why a task cannot be done here at all, and
+    `preflight` may refuse the whole run. `only` restricts the run to these task ids. `drain` ends
+    it as soon as nothing is left for it.
     """
 
     def __init__(
@@ -43,6 +48,7 @@ class Team:
         work: Work,
         refuses_for: RefusesFor | None = None,
         *,
+        preflight: Preflight | None = None,
         clock: Clock | None = None,
         drain: bool = False,
         only: Iterable[int | str] | None = None,
@@ -66,6 +72,7 @@ class Team:
         self.notes: list[str] = []
         self._work = work
         self._refuses_for = refuses_for
+        self._preflight = preflight
         self._only = _keys(only)
         self._drain = drain
         self._take_over = take_over
@@ -116,7 +123,14 @@ class Team:
             self.stop()
 
     async def run(self) -> Report:
-        """Run the team to its end. Raises: UsageError, BoardBusy, SaveFailed (at the start)."""
+        """Run the team to its end.
+
+        Raises, at the start: what `preflight` raises (nothing was claimed or written), UsageError,
+        BoardBusy, SaveFailed.
+        """
+        if self._preflight is not None:
+            snapshot = await self.board.scan()
+            await anyio.to_thread.run_sync(self._preflight, snapshot, self._only)
         started = self.clock.now()
         lock = await anyio.to_thread.run_sync(RunLock.start, self.layout, self.run_id)
         processes = GuardedGroups(lock.descriptor)

@@ -15,13 +15,16 @@ from runner.core.layout import Layout
 from runner.core.settings import MemberSpec, Settings
 from runner.team.team import Team
 from runner.team.types import Work
+from runner.work.agent_work import agent_work
+from runner.work.messages import Model
 
 
 @contextlib.asynccontextmanager
 async def running_team(
     board: Layout | Path,
     *,
-    work: Work,
+    work: Work | None = None,
+    model: Model | None = None,
     members: Sequence[str | MemberSpec] | None = None,
     settings: Settings | None = None,
     clock: Clock | None = None,
@@ -29,8 +32,12 @@ async def running_team(
     only: Iterable[int | str] | None = None,
     refuses_for: RefusesFor | None = None,
     run_id: str | None = None,
+    home: Path | None = None,
 ) -> AsyncIterator[Team]:
     """Start a `Team` on the board and give it to the body; `await team.finished()` for its report.
+
+    `work` does the assignments; without it agents do, thinking with `model`, or with what the
+    settings say. `home` is the home directory whose agents count, by default this user's.
 
     At the end of the body a team that still runs is stopped at once and awaited. An error of the
     body or of the team is raised as it is, not inside an exception group.
@@ -40,6 +47,9 @@ async def running_team(
     if members is not None:
         specs = tuple(MemberSpec(name=one) if isinstance(one, str) else one for one in members)
         settings = replace(settings, members=specs)
+    if work is None:
+        work = agent_work(layout, settings, model=model, home=home)
+        refuses_for = refuses_for or work.admission.refuses_for
     team = Team(
         layout,
         settings,

@@ -7,7 +7,7 @@ and after the claim, when the files may have changed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 from runner.agents.definition import AgentDefinition
 from runner.agents.discovery import Discovery, discover_agents, get_agent
+from runner.board.outlook import Refuses, unfit
 from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant, Key, Task, order_key
 from runner.core.layout import Layout
@@ -74,7 +75,7 @@ class Admission:
                 self._warned.add(warning)
                 get_logger(__name__).warning("agent_file", problem=warning)
 
-    def refuses_for(self, claimant: Claimant) -> Callable[[Task], str | None]:
+    def refuses_for(self, claimant: Claimant) -> Refuses:
         """Why this claimant must not begin a task, on a discovery made now."""
         discovery = self.discover()
 
@@ -98,21 +99,16 @@ class Admission:
         if task.run is None:
             self._equip(task, claimant, discovery)
 
-    def preflight(
-        self,
-        snapshot: Snapshot,
-        claimants: Sequence[Claimant],
-        *,
-        only: frozenset[Key] | None = None,
-    ) -> None:
+    def preflight(self, snapshot: Snapshot, only: frozenset[Key] | None = None) -> None:
         """Look at every open task before the first claim.
 
         Raises: NoModel, when one needs a model and none can be used by anybody who may take it.
         """
+        team = claimants(self._settings)
         discovery = self.discover()
         missing: dict[str, str] = {}
         for task in _open_tasks(snapshot, only):
-            for claimant in _takers(task, claimants):
+            for claimant in _takers(task, team):
                 try:
                     self.look_at(task, claimant, discovery)
                 except NothingThinks as refusal:
@@ -169,6 +165,14 @@ class Admission:
         return None
 
 
+def claimants(settings: Settings) -> tuple[Claimant, ...]:
+    """Everybody on the roster, as who asks for tasks."""
+    return tuple(
+        Claimant(name=member.name, role=member.role, agent=member.agent)
+        for member in settings.members
+    )
+
+
 def default_agent(claimant: Claimant, discovery: Discovery) -> str:
     """The agent of a teammate: its own, else the one named like its role, else `task`."""
     if claimant.agent:
@@ -194,11 +198,7 @@ def _open_tasks(snapshot: Snapshot, only: frozenset[Key] | None) -> Iterable[Tas
             yield task
 
 
-def _takers(task: Task, claimants: Sequence[Claimant]) -> Sequence[Claimant]:
+def _takers(task: Task, team: Sequence[Claimant]) -> Sequence[Claimant]:
     """Who may take the task by role and owner; nobody in the team: a stranger of that role."""
-    fitting = [
-        claimant
-        for claimant in claimants
-        if task.required_role in (None, claimant.role) and task.owner in (None, claimant.name)
-    ]
+    fitting = [claimant for claimant in team if unfit(task, claimant, None, None) is None]
     return fitting or [Claimant(name="", role=task.required_role)]

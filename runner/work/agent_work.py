@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio.to_thread
@@ -25,6 +26,7 @@ from runner.work.history import History
 from runner.work.identity import Identity, with_identity
 from runner.work.ledger import Ledger
 from runner.work.loop import run_attempt
+from runner.work.messages import Model
 from runner.work.models import Models
 from runner.work.prompt import assignment, system_prompt
 from runner.work.redact import Redactor
@@ -34,29 +36,9 @@ from runner.work.transcript import Transcript, message_transcript, task_transcri
 from runner.work.workspace import Workspace
 
 
-def agent_work(
-    layout: Layout,
-    settings: Settings,
-    models: Models,
-    admission: Admission,
-    ledger: Ledger,
-    environ: Mapping[str, str],
-) -> AgentWork:
-    """The `Work` of a run; everything handed in is shared by its teammates."""
-    return AgentWork(
-        layout=layout,
-        settings=settings,
-        models=models,
-        admission=admission,
-        ledger=ledger,
-        redact=Redactor(environ),
-        checkout=Checkout(),
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentWork:
-    """A `Work`: called with an assignment and a teammate."""
+    """A `Work`: called with an assignment and a teammate. One instance serves a whole run."""
 
     layout: Layout
     settings: Settings
@@ -64,7 +46,7 @@ class AgentWork:
     admission: Admission
     ledger: Ledger
     redact: Redactor
-    checkout: Checkout
+    checkout: Checkout = field(default_factory=Checkout)
 
     async def __call__(self, assigned: Assignment, teammate: Teammate) -> Outcome:
         task = assigned if isinstance(assigned, Task) else None
@@ -184,6 +166,30 @@ class AgentWork:
         text = assignment(means.task, means.contract, means.context.workspace.root)
         await attempt.tell(means.redact(text))
         return attempt
+
+
+def agent_work(
+    layout: Layout,
+    settings: Settings,
+    *,
+    model: Model | None = None,
+    home: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> AgentWork:
+    """The work of a run; its `admission` says who may begin what.
+
+    `model` serves every agent, whatever they ask for; without it models are chosen from the
+    settings. `home` is the home directory whose agents count, by default this user's.
+    """
+    models = Models(settings, base_dir=layout.root, given=model)
+    return AgentWork(
+        layout=layout,
+        settings=settings,
+        models=models,
+        admission=Admission(layout, settings, models, home=home),
+        ledger=Ledger(settings.budget),
+        redact=Redactor(os.environ if environ is None else environ),
+    )
 
 
 def _why(outcome: Outcome) -> str | None:

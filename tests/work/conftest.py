@@ -21,8 +21,8 @@ from runner.team.outcome import Outcome
 from runner.team.types import Mail, Message, Teammate
 from runner.testing.board import make_board
 from runner.testing.model import ScriptedModel, Step
+from runner.work.agent_work import AgentWork, agent_work
 from runner.work.messages import Model
-from runner.work.run import crew
 
 
 @dataclass(slots=True)
@@ -117,14 +117,17 @@ class Stage:
     async def work(self, assigned: Task | Mail, *steps: Step) -> Outcome:
         if steps:
             self.model = ScriptedModel(steps)
-        ours = crew(
+        return await self.agent_work(self.model)(assigned, self.mate)
+
+    def agent_work(self, model: Model | None) -> AgentWork:
+        """What does the work of a run here; without a model, the settings say which."""
+        return agent_work(
             self.layout,
             self.settings,
-            model=self.model,
+            model=model,
             home=self.root / "home",
             environ=self.environ,
         )
-        return await ours.work(assigned, self.mate)
 
     @property
     def scripted(self) -> ScriptedModel:

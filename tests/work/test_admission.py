@@ -10,7 +10,7 @@ import pytest
 
 from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant
-from runner.core.settings import Settings
+from runner.core.settings import MemberSpec, Settings
 from runner.errors import NoModel
 from runner.testing.board import make_board
 from runner.testing.model import ScriptedModel
@@ -135,7 +135,7 @@ async def test_a_board_whose_open_tasks_need_no_model_passes(stage: Stage) -> No
         {"id": 4},
     )
 
-    admission(stage, model=None).preflight(snapshot, [ANN], only=frozenset({"1", "2", "3"}))
+    admission(stage, model=None).preflight(snapshot, frozenset({"1", "2", "3"}))
 
 
 async def test_no_usable_model_for_one_open_task_refuses_the_whole_run(stage: Stage) -> None:
@@ -144,7 +144,7 @@ async def test_no_usable_model_for_one_open_task_refuses_the_whole_run(stage: St
     )
 
     with pytest.raises(NoModel, match="no usable model for task 2, 3") as raised:
-        admission(stage, model="script/gone.yaml").preflight(snapshot, [ANN])
+        admission(stage, model="script/gone.yaml").preflight(snapshot)
     assert "gone.yaml is missing" in str(raised.value)
 
 
@@ -152,9 +152,9 @@ async def test_one_member_whose_agent_has_a_model_is_enough(stage: Stage) -> Non
     (stage.root / "s.yaml").write_text("default: []", encoding="utf-8")
     stage.agent("scripted", model="script/s.yaml")
     snapshot = await board(stage, {"id": 1})
-    bob = Claimant(name="bob", role="worker", agent="scripted")
+    members = (MemberSpec(name="ann"), MemberSpec(name="bob", agent="scripted"))
 
-    admission(stage, model=None).preflight(snapshot, [ANN, bob])
+    admission(stage, model=None, members=members).preflight(snapshot)
 
 
 async def test_a_bad_agent_file_and_an_unknown_tool_are_warned_about_once_per_run(

@@ -10,12 +10,10 @@ import pytest
 
 from runner.team.outcome import Done, Failed, HandedBack, LimitReached
 from runner.testing.model import ScriptedModel, call, calls, say, submit
-from runner.work.agent_work import AgentWork
 from runner.work.commands import CommandGroups
 from runner.work.history import INTERRUPTED, History
 from runner.work.loop import run_attempt
 from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, ToolSpec, UserTurn
-from runner.work.run import crew
 from runner.work.tools.base import Tool, Toolbox, ToolContext, ToolFunction, parameters
 from runner.work.transcript import Transcript, task_transcript
 from tests.work.conftest import told
@@ -223,15 +221,14 @@ async def test_a_tool_that_breaks_or_takes_too_long_costs_one_call_each(stage: S
 
     task = await stage.claim()
     three = calls(call("fine"), call("breaks"), call("hangs"))
-    ours = crew(stage.layout, stage.settings, model=ScriptedModel([three, submit(1)]), environ={})
-    assert isinstance(ours.work, AgentWork)
+    ours = stage.agent_work(ScriptedModel([three, submit(1)]))
     equipment = ours.admission.equip(task, stage.mate.claimant)
     box = Toolbox(tools={f.__name__: tool(f) for f in (fine, breaks, hangs)})
     path = task_transcript(stage.layout, task)
     async with Transcript(path, stage.clock, str) as transcript:
         with CommandGroups(stage.mate.processes) as commands:
-            means = ours.work.means(equipment, task, stage.mate, commands, transcript)
-            attempt = await ours.work.begin(replace(means, toolbox=box, call_limit_s=0.05))
+            means = ours.means(equipment, task, stage.mate, commands, transcript)
+            attempt = await ours.begin(replace(means, toolbox=box, call_limit_s=0.05))
             outcome = await run_attempt(attempt, 10)
 
     assert isinstance(outcome, Done)
@@ -264,19 +261,13 @@ async def test_a_failed_check_while_somebody_else_wrote_is_repeated_once_when_qu
     """Another task's command makes the file that the check wants only at its end."""
     checked = await stage.claim(1, verify=["test -e ready"])
     other = await stage.claim(2, run="sleep 0.4; touch ready")
-    ours = crew(
-        stage.layout,
-        stage.settings,
-        model=ScriptedModel([submit("ok")]),
-        home=stage.root / "home",
-        environ={},
-    )
+    ours = stage.agent_work(ScriptedModel([submit("ok")]))
     bob = replace(stage.mate, name="bob", memory={})
     outcomes: dict[str, object] = {}
 
     async def work(name: str) -> None:
         mate, task = (stage.mate, checked) if name == "ann" else (bob, other)
-        outcomes[name] = await ours.work(task, mate)
+        outcomes[name] = await ours(task, mate)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(work, "bob")
@@ -291,9 +282,8 @@ async def test_a_script_that_runs_out_fails_the_task_and_says_so(stage: Stage) -
     (stage.root / "s.yaml").write_text("tasks: {1: [{calls: [{ls: {}}]}]}", encoding="utf-8")
     task = await stage.claim()
     stage.settings = replace(stage.settings, model="script/s.yaml")
-    ours = crew(stage.layout, stage.settings, home=stage.root / "home", environ={})
 
-    outcome = await ours.work(task, stage.mate)
+    outcome = await stage.agent_work(None)(task, stage.mate)
 
     assert isinstance(outcome, Failed)
     assert "s.yaml has 1 turns for task 1" in outcome.error

@@ -11,7 +11,7 @@ from runner.core.settings import Budget, MemberSpec, Settings
 from runner.errors import BoardNotFound, NoModel
 from runner.testing import FakeClock, make_board, running_team
 from runner.testing.model import ScriptedModel, call, submit
-from runner.work.run import crew, run_team
+from runner.work.run import run_team
 
 SOLO = Settings(members=(MemberSpec(name="ann"),))
 
@@ -71,10 +71,7 @@ async def test_a_scripted_team_moves_only_with_the_clock_of_the_test(tmp_path: P
     clock = FakeClock()
     layout = make_board(tmp_path, [{"id": 1}])
     model = ScriptedModel(tasks={"1": [call("ls"), submit(1)], "2": [submit(2)]})
-    ours = crew(layout, SOLO, model=model, home=tmp_path)
-    async with running_team(
-        layout, work=ours.work, refuses_for=ours.refuses_for, settings=SOLO, clock=clock
-    ) as team:
+    async with running_team(layout, model=model, settings=SOLO, clock=clock, home=tmp_path) as team:
         await clock.sleepers(1)
         assert (await team.board.scan()).tasks["1"].status == "completed"
 
