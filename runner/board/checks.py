@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from runner.board.graph import is_line, rings
 from runner.board.problem import Problem, Severity
 from runner.board.task import Key, Task, order_key
+from runner.core.ids import LEAD
 
 _CHAIN_FROM = 4
-_LEAD = "lead"
 
 
 def board_problems(
@@ -67,7 +67,7 @@ def _of_task(
 def _holding(task: Task, place: str) -> Iterator[Problem]:
     claim = task.claim
     if claim is None:
-        if task.owner != _LEAD:
+        if task.owner != LEAD:
             message = f"in progress, but no run of ours holds it; `runner tasks release {task.id}`"
             yield _problem("warning", "unheld-in-progress", task, message)
     elif claim.run is not None and claim.place != place:

@@ -9,13 +9,14 @@ from collections.abc import Collection, Iterator
 from runner.board.problem import Problem
 from runner.board.snapshot import Snapshot
 from runner.board.task import Task
+from runner.core.ids import LEAD
 from runner.core.layout import Layout
 from runner.core.settings import Settings
 
 
 def roster_names(layout: Layout, settings: Settings) -> set[str]:
     """The configured members, those of runs that were, and the lead."""
-    names = {member.name for member in settings.members} | {"lead"}
+    names = {member.name for member in settings.members} | {LEAD}
     try:
         members = json.loads(layout.config.read_bytes())["members"]
         return names | {str(member["name"]) for member in members}

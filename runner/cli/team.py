@@ -11,12 +11,12 @@ from runner.cli import here, output
 from runner.core.clock import SystemClock
 from runner.core.events import Journal
 from runner.core.files import locked
+from runner.core.ids import LEAD
 from runner.core.layout import Layout
 from runner.core.settings import load_settings
 from runner.team.mailbox import Mailbox, post
 from runner.team.requests import ask_to_stop
 from runner.team.roster import live_members, live_rosters
-from runner.team.types import LEAD
 
 app = typer.Typer(help="See who is at work, and write to them.")
 

@@ -7,6 +7,9 @@ import secrets
 
 from runner.errors import UnsafeName
 
+LEAD = "lead"
+"""Reserved: whoever steers the team from outside."""
+
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 # Device names of Windows: a board is often shared with a checkout there.
 _DEVICES = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?\Z")

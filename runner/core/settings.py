@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from runner.core import readers
+from runner.core.ids import LEAD
 from runner.core.layout import Layout
 from runner.core.readers import Reader, Unfit
 from runner.core.strict_yaml import read_yaml
@@ -21,7 +22,6 @@ from runner.errors import ConfigError
 DEFAULT_MEMBER_NAMES = ("alice", "bob", "carol")
 _MORE_NAMES = ("dave", "erin", "frank", "grace", "heidi", "ivan", "judy", "mallory", "niaj")
 DEFAULT_ROLE = "worker"
-RESERVED_NAME = "lead"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,11 +249,11 @@ def _member(at: str, item: Any) -> MemberSpec:
             reader(value)
         except Unfit as unfit:
             raise Unfit(unfit.expected, at=f"{at}.{key}", found=value) from None
-    if fields["name"] == RESERVED_NAME:
+    if fields["name"] == LEAD:
         raise Unfit(
-            f"another name: {RESERVED_NAME} is reserved for the person at the command line",
+            f"another name: {LEAD} is reserved for the person at the command line",
             at=f"{at}.name",
-            found=RESERVED_NAME,
+            found=LEAD,
         )
     return MemberSpec(
         name=fields["name"], role=fields.get("role") or DEFAULT_ROLE, agent=fields.get("agent")

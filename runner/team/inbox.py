@@ -10,14 +10,14 @@ import anyio.to_thread
 
 from runner.core.clock import Clock, from_iso
 from runner.core.events import Journal
-from runner.core.ids import is_safe
+from runner.core.ids import LEAD, is_safe
 from runner.core.layout import Layout
 from runner.core.log import get_logger
 from runner.errors import RunnerError
 from runner.team.mailbox import Batch, Cursor, Mailbox, Stamp, post
 from runner.team.requests import decide
 from runner.team.roster import live_members
-from runner.team.types import LEAD, Mail, Message
+from runner.team.types import Mail, Message
 
 CONTROL = frozenset(
     {"shutdown_request", "shutdown_response", "plan_approval", "plan_approval_response"}

@@ -20,12 +20,11 @@ import anyio.to_thread
 from runner.board.runs import is_alive
 from runner.core.clock import Clock, to_iso
 from runner.core.files import atomic_write, encode_json, locked
-from runner.core.ids import safe_name
+from runner.core.ids import LEAD, safe_name
 from runner.core.layout import STATE_VERSION, Layout
 from runner.core.log import get_logger
 from runner.core.settings import MemberSpec
 from runner.errors import BoardBusy, ConfigError, SaveFailed
-from runner.team.types import LEAD
 
 Status = Literal["working", "idle", "shutdown"]
 

@@ -20,9 +20,6 @@ from runner.errors import NotClaimable
 from runner.team.guardian import ProcessGroups
 from runner.team.outcome import Outcome
 
-LEAD = "lead"
-"""Reserved: whoever steers the team from outside."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:

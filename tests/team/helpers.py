@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from runner.core.events import Journal, read_journal
+from runner.core.ids import LEAD
 from runner.core.layout import Layout
 from runner.team.mailbox import post
 from runner.team.outcome import Done, Outcome
@@ -30,4 +31,4 @@ def events(journal: Journal, name: str) -> list[dict[str, Any]]:
 
 def write(layout: Layout, to: str, text: str) -> None:
     """A message of the lead."""
-    post(layout, to=to, sender="lead", content=text, members=[to], clock=FakeClock())
+    post(layout, to=to, sender=LEAD, content=text, members=[to], clock=FakeClock())
