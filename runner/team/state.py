@@ -37,16 +37,19 @@ _QUIET_EVENTS = frozenset({"turn.ended", "tool.ended", "task.claimed"})
 class Seat:
     """A place on the roster, and who sits there now. `teammate` is the last one who did.
 
-    `live` means that somebody sits there; `ending` says why nobody does. `worked` has the ids of
-    the tasks worked on, as written, in order.
+    `ending` says why nobody sits there any more. `worked` has the ids of the tasks worked on, as
+    written, in order.
     """
 
     member: Member
     inbox: Inbox
     teammate: Teammate
-    live: bool = False
     ending: Ending | None = None
     worked: list[int | str] = field(default_factory=list)
+
+    @property
+    def live(self) -> bool:
+        return self.ending is None
 
     @property
     def busy(self) -> bool:
@@ -60,48 +63,40 @@ class Seat:
         return self.ending in ("requested", "given_up")
 
 
+@dataclass(kw_only=True, eq=False)
 class RunState:
-    """One per run. All of it is used on the event loop only, but for `refuses_for`."""
+    """One per run. All of it is used on the event loop only, but for `refuses_for`.
 
-    def __init__(
-        self,
-        *,
-        layout: Layout,
-        settings: Settings,
-        run: str,
-        work: Work,
-        clock: Clock,
-        journal: Journal,
-        board: Board,
-        processes: ProcessGroups,
-        roster: Roster,
-        refuses_for: RefusesFor | None,
-        only: frozenset[Key] | None,
-        drain: bool,
-    ) -> None:
-        self.layout = layout
-        self.settings = settings
-        self.run = run
-        self.work = work
-        self.clock = clock
-        self.journal = journal
-        self.board = board
-        self.processes = processes
-        self.roster = roster
-        self.only = only
-        self.drain = drain
-        self.pulse = Pulse(clock)
-        self.looks = Looks(board, drain=drain)
-        self.seats: tuple[Seat, ...] = ()
-        self.over: Literal["drained", "stopped"] | None = None
-        self.no_more_claims: str | None = None
-        self.hurried = False
-        self.usages: list[Usage] = []
-        self._writes: set[anyio.CancelScope] = set()
-        self._half_written: dict[str, float] = {}
-        self._claiming = anyio.Lock()
-        self._handed_back: dict[Key, tuple[Any, str]] = {}
-        self._admission = refuses_for
+    `admission` says why a task cannot be done here at all; None lets everything in.
+    """
+
+    layout: Layout
+    settings: Settings
+    run: str
+    work: Work
+    clock: Clock
+    journal: Journal
+    board: Board
+    processes: ProcessGroups
+    roster: Roster
+    admission: RefusesFor | None
+    only: frozenset[Key] | None
+    drain: bool
+    seats: tuple[Seat, ...] = ()
+    over: Literal["drained", "stopped"] | None = None
+    no_more_claims: str | None = None
+    hurried: bool = False
+    usages: list[Usage] = field(default_factory=list)
+    pulse: Pulse = field(init=False)
+    looks: Looks = field(init=False)
+    _writes: set[anyio.CancelScope] = field(init=False, default_factory=set)
+    _half_written: dict[str, float] = field(init=False, default_factory=dict)
+    _claiming: anyio.Lock = field(init=False, default_factory=anyio.Lock)
+    _handed_back: dict[Key, tuple[Any, str]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.pulse = Pulse(self.clock)
+        self.looks = Looks(self.board, drain=self.drain)
 
     @property
     def stopping(self) -> bool:
@@ -181,7 +176,7 @@ class RunState:
 
     def refuses_for(self, claimant: Claimant) -> Refuses:
         """What admission says, and what this run has handed back. Called in a worker thread."""
-        admission = self._admission(claimant) if self._admission is not None else None
+        admission = self.admission(claimant) if self.admission is not None else None
 
         def refuses(task: Task) -> str | None:
             raw, reason = self._handed_back.get(task.key, (None, None))

@@ -44,7 +44,7 @@ class Supervisor:
                 cycle.attempt.cut(HandedBack(reason=reason))
 
     def _spawn(self, group: TaskGroup, seat: Seat) -> None:
-        seat.live, seat.ending = True, None
+        seat.ending = None
         group.start_soon(self._occupy, seat)
 
     async def _occupy(self, seat: Seat) -> None:
@@ -54,7 +54,7 @@ class Supervisor:
             ending = await self._until_it_ends(seat)
         finally:
             await give_back(self._state, seat, f"{seat.member.name} has ended: {ending}")
-            seat.live, seat.ending = False, ending
+            seat.ending = ending
             self._cycles.pop(seat.member.name, None)
             self._state.note(seat, "shutdown")
             self._state.journal.emit("teammate.shutdown", teammate=seat.member.name, reason=ending)

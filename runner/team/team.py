@@ -168,7 +168,7 @@ class Team:
             board=self.board,
             processes=processes,
             roster=roster,
-            refuses_for=self._refuses_for,
+            admission=self._refuses_for,
             only=self._only,
             drain=self._drain,
         )
@@ -254,7 +254,7 @@ class Team:
     def _why_left(self, state: RunState) -> str:
         if state.no_more_claims is not None:
             return f"not done: {state.no_more_claims}"
-        if self._limit is not None or state.stopping:
+        if state.stopping:
             return "not done: the run was stopped before"
         return "not done: the run ended before"
 
