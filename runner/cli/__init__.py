@@ -1,1 +1,1 @@
-"""The command line; the only place with rich and typer."""
+"""The command line; the only place with click and rich."""

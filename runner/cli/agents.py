@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from runner.agents.definition import AgentDefinition, ParsedAgent
 from runner.agents.discovery import (
@@ -18,18 +18,23 @@ from runner.agents.discovery import (
     read_agent_file,
 )
 from runner.cli import here, output
-from runner.cli.here import AsJson
 
-app = typer.Typer(help="Agent files: those that count, and why others do not.")
+_EMPTY = AgentDefinition(name="", description="", system_prompt="", source="project", file="")
 
-_NOTHING: dict[str, Any] = dict.fromkeys(
-    "name description source file tools spawns model thinkingLevel output blocking".split()
+
+command = click.Group(
+    "agents", no_args_is_help=False, help="Agent files: those that count, and why others do not."
 )
 
 
-@app.command("list")
-def list_agents(context: typer.Context, as_json: AsJson = False) -> None:
-    """The agents that count here, in order of precedence, bundled ones last."""
+@command.command("list")
+@here.as_json
+@click.pass_context
+def list_agents(context: click.Context, as_json: bool) -> None:
+    """List the agents that count here.
+
+    They come in order of precedence, bundled ones last.
+    """
     discovery = _discover(context)
     shadows = _shadows(discovery)
     if as_json:
@@ -47,13 +52,12 @@ def list_agents(context: typer.Context, as_json: AsJson = False) -> None:
     )
 
 
-@app.command()
-def show(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The exact name of the agent.")],
-    as_json: AsJson = False,
-) -> None:
-    """One agent with its file, its settings and its prompt."""
+@command.command()
+@click.argument("name", metavar="NAME", help="The exact name of the agent.")
+@here.as_json
+@click.pass_context
+def show(context: click.Context, name: str, as_json: bool) -> None:
+    """Show one agent with its file, settings and prompt."""
     discovery = _discover(context)
     agent = get_agent(discovery, name)
     found = next(file for file in discovery.files if file.parsed.definition is agent)
@@ -70,18 +74,15 @@ def show(
         output.note(f"warning: {output.one_line(warning)}")
     output.say()
     for line in agent.system_prompt.split("\n"):
-        output.say(output.one_line_kept(line))
+        output.say(output.spaced_line(line))
 
 
-@app.command()
-def parse(
-    context: typer.Context,
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Files, or - for paths on stdin.")
-    ],
-    as_json: AsJson = False,
-) -> None:
-    """Read single files, wherever they lie, and say what each defines.
+@command.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, help="Files, or -.")
+@here.as_json
+@click.pass_context
+def parse(context: click.Context, files: tuple[str, ...], as_json: bool) -> None:
+    """Read files, wherever they lie, and say what each defines.
 
     With - the paths are read from standard input, one a line. Exit 0 also when a file is no agent:
     its `valid` and `reason` tell.
@@ -99,9 +100,11 @@ def parse(
             output.say(f"  warning: {output.one_line(warning)}")
 
 
-@app.command()
-def check(context: typer.Context, as_json: AsJson = False) -> None:
-    """Every file that was looked at: used, shadowed by which, or skipped and why.
+@command.command()
+@here.as_json
+@click.pass_context
+def check(context: click.Context, as_json: bool) -> int:
+    """Say which files are used, shadowed or skipped, and why.
 
     Exit 1 if a file with front matter had to be skipped, or an agent that counts can use none of
     the tools it lists.
@@ -113,11 +116,10 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
     else:
         for item in checked:
             _print_checked(item)
-    if any(item["problem"] for item in checked):
-        raise typer.Exit(1)
+    return int(any(item["problem"] for item in checked))
 
 
-def _discover(context: typer.Context) -> Discovery:
+def _discover(context: click.Context) -> Discovery:
     return discover_agents(here.directory(context))
 
 
@@ -166,7 +168,7 @@ def _paths(files: Sequence[str]) -> Iterator[str]:
 def _parse_object(path: str, parsed: ParsedAgent) -> dict[str, Any]:
     """The object of `agents parse`: that of `list`, with `output` only if the file has it."""
     agent = parsed.definition
-    fields = agent.to_json() if agent else dict(_NOTHING)
+    fields = agent.to_json() if agent else dict.fromkeys(_EMPTY.to_json())
     if agent is None or not agent.has_output:
         del fields["output"]
     return {
@@ -210,7 +212,7 @@ def _print_checked(item: dict[str, Any]) -> None:
         *item["warnings"],
     ]
     name = item["name"] or "-"
-    output.say(output.one_line_kept(f"{item['state']:<9} {name:<16} {item['file']}"))
+    output.say(output.spaced_line(f"{item['state']:<9} {name:<16} {item['file']}"))
     for note in notes:
         if note:
             output.say(f"          {output.one_line(note)}")

@@ -1,20 +1,26 @@
-"""The board as a command of a person opens it."""
+"""The board as the commands of a person open it: no run, and a journal of their own."""
 
 from __future__ import annotations
 
-import typer
+import click
 
 from runner.board.store import Store
 from runner.cli import here
 from runner.core.clock import SystemClock
 from runner.core.events import Journal
+from runner.core.layout import Layout
 
 
-def open_store(context: typer.Context) -> Store:
-    """The board of this command, written by hand: no run, and the journal of the commands.
+def journal(layout: Layout) -> Journal:
+    """The journal of the commands. They share its file: emit only with the board lock held."""
+    return Journal(layout.cli_journal, run=None, clock=SystemClock())
 
-    Raises: UsageError, BoardNotFound.
-    """
-    board = here.layout(context)
-    clock = SystemClock()
-    return Store(board, clock=clock, journal=Journal(board.cli_journal, run=None, clock=clock))
+
+def store(layout: Layout) -> Store:
+    """The board that lies at `layout`."""
+    return Store(layout, clock=SystemClock(), journal=journal(layout))
+
+
+def open_store(context: click.Context) -> Store:
+    """The board of this command. Raises: UsageError, BoardNotFound."""
+    return store(here.layout(context))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from runner.cli import here, output
 from runner.core.data import data_dir
@@ -16,16 +15,17 @@ from runner.core.settings import load_settings
 from runner.errors import UsageError
 
 
-def demo(
-    context: typer.Context,
-    folder: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="An empty or new folder.")
-    ] = None,
-    as_json: here.AsJson = False,
-) -> int:
-    """Copy the example board to a scratch folder and run it: no key, no network.
+@click.command("demo")
+@click.argument(
+    "folder", metavar="[DIR]", required=False, type=Path, help="An empty or new folder."
+)
+@here.as_json
+@click.pass_context
+def command(context: click.Context, folder: Path | None, as_json: bool) -> int:
+    """Run the example board: no key, no network.
 
-    The model's turns come from a script; every tool call in it is really carried out.
+    It is copied to a scratch folder, or to DIR. The model's turns come from a script; every tool
+    call in it is really carried out.
     """
     # the run and all that it needs is loaded only when there is something to run
     from runner.cli.running import Order, run_board
@@ -35,11 +35,7 @@ def demo(
     layout = Layout(root=target, workspace=target)
     # what the environment says about a person's own boards is not meant for this one
     settings = load_settings(layout, {}, {})
-    return _ended(target, run_board(layout, settings, Order(drain=True, as_json=as_json)))
-
-
-def _ended(target: Path, code: int) -> int:
-    """Say where everything is, last, so that it is not scrolled away."""
+    code = run_board(layout, settings, Order(drain=True, as_json=as_json))
     output.note(f"the demo is in {target}: `runner -C {target} events` tells what happened")
     return code
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from runner.cli import here, output
 from runner.core.clock import SystemClock, from_iso
@@ -20,27 +21,25 @@ _LOOK_S = 0.3
 _HEAD = frozenset({"ts", "event", "run", "teammate", "task", "attempt"})
 
 
-def events(
-    context: typer.Context,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on printing what happens, until stopped.")
-    ] = False,
-    as_json: here.AsJson = False,
-) -> None:
-    """Print the events of all runs and commands on this board, in order of time.
+@click.command("events")
+@click.option("-f", "--follow", is_flag=True, help="Go on printing what happens, until stopped.")
+@here.as_json
+@click.pass_context
+def command(context: click.Context, follow: bool, as_json: bool) -> int:
+    """Print what happened: the events of all runs and commands.
 
-    With --follow and --json together, each event is one line of JSON.
+    They come in order of time. With --follow and --json together, each event is one line of JSON.
     """
     layout = here.layout(context)
     if follow:
-        _follow(layout, as_json=as_json)
-        return
+        return _follow(layout, as_json=as_json)
     lines = merged(journals(layout))
     if as_json:
         output.print_json(lines)
-        return
+        return 0
     for line in lines:
         output.say(event_line(line))
+    return 0
 
 
 def journals(layout: Layout) -> list[Path]:
@@ -48,7 +47,7 @@ def journals(layout: Layout) -> list[Path]:
     return [*sorted(layout.runs.glob("*.jsonl")), layout.cli_journal]
 
 
-def _follow(layout: Layout, *, as_json: bool) -> None:
+def _follow(layout: Layout, *, as_json: bool) -> int:
     import anyio
 
     async def watch() -> None:
@@ -61,7 +60,9 @@ def _follow(layout: Layout, *, as_json: bool) -> None:
                 output.say(json.dumps(line, ensure_ascii=True) if as_json else event_line(line))
             await SystemClock().sleep(_LOOK_S)
 
-    anyio.run(watch)
+    with contextlib.suppress(KeyboardInterrupt):  # the usual end, so without a word
+        anyio.run(watch)
+    return 130
 
 
 class Tail:

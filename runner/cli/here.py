@@ -1,22 +1,23 @@
-"""Where a command was asked to work."""
+"""Where a command was asked to work, and the parameters that many commands share."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from runner.core.layout import Layout, find_layout
 from runner.errors import UsageError
 
-TaskId = Annotated[str, typer.Argument(metavar="ID", help="The id of the task.")]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+task_id = click.argument("task_id", metavar="ID", help="The id of the task.")
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="One JSON document on standard output."
+)
 
 
-def directory(context: typer.Context) -> Path:
+def directory(context: click.Context) -> Path:
     """The folder of `-C`, or the working directory. Raises: UsageError."""
-    return existing(context.obj if isinstance(context.obj, Path) else Path.cwd())
+    return existing(context.obj or Path.cwd())
 
 
 def existing(folder: Path) -> Path:
@@ -26,6 +27,6 @@ def existing(folder: Path) -> Path:
     return folder.absolute()
 
 
-def layout(context: typer.Context) -> Layout:
+def layout(context: click.Context) -> Layout:
     """The board of this command. Raises: UsageError, BoardNotFound."""
     return find_layout(directory(context))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from runner.cli import here, output
 from runner.core.files import create_exclusive
@@ -44,16 +43,14 @@ TEAM_YAML = """\
 """
 
 
-def init(
-    context: typer.Context,
-    folder: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="Where; default: here.")
-    ] = None,
-    as_json: here.AsJson = False,
-) -> None:
-    """Make a board here: .tasks/, a commented team.yaml and a folder for agents.
+@click.command("init")
+@click.argument("folder", metavar="[DIR]", required=False, type=Path, help="Default: here.")
+@here.as_json
+@click.pass_context
+def command(context: click.Context, folder: Path | None, as_json: bool) -> None:
+    """Make a board: .tasks/, team.yaml and a folder for agents.
 
-    What is there already is never touched.
+    The settings in team.yaml are commented. What is there already is never touched.
     """
     root = here.directory(context)
     if folder is not None:

@@ -28,7 +28,8 @@ def _guarded(arguments: list[str]) -> int:
     as_json = "--json" in arguments
     try:
         return _dispatch(arguments, as_json=as_json)
-    except SystemExit:  # so typer and rich end when nobody reads their help any more
+    except BrokenPipeError:  # the help, which click writes; all else is written by `output`
+        output.silence(sys.stdout)
         return 0
     except OSError as error:  # a folder that may not be written, a full disk: no fault of ours
         where = f"{error.filename}: " if error.filename else ""

@@ -12,7 +12,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from runner.core.files import clean_text
@@ -20,6 +20,20 @@ from runner.core.files import clean_text
 if TYPE_CHECKING:
     from rich.console import Console
 
+STYLES: Mapping[str, str] = {
+    "done": "green",
+    "running": "cyan",
+    "ready": "white",
+    "blocked": "yellow",
+    "failed": "red",
+    "working": "cyan",
+    "idle": "dim",
+    "shutdown": "dim",
+    "completed": "green",
+    "in_progress": "cyan",
+}
+"""The colours of states of tasks and teammates."""
+_STATES = ("state", "status")
 _CONTROL = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
 
 
@@ -84,10 +98,10 @@ def _write(stream: TextIO, text: str) -> None:
         stream.write(text)
         stream.flush()
     except BrokenPipeError:
-        _silence(stream)
+        silence(stream)
 
 
-def _silence(stream: TextIO) -> None:
+def silence(stream: TextIO) -> None:
     """Nobody reads `stream` any more: what is still written to it goes to the null device."""
     with contextlib.suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
@@ -105,9 +119,18 @@ def one_line(value: object) -> str:
     return " ".join(clean_text(str(value)).translate(_CONTROL).split())
 
 
-def one_line_kept(line: str) -> str:
+def spaced_line(line: str) -> str:
     """Like `one_line` for a line whose spaces mean something (indented text, a drawing)."""
     return clean_text(line).translate(_CONTROL).rstrip()
+
+
+def duration(seconds: float) -> str:
+    """`4.2s`, `2:05`, `1:02:03`."""
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def is_terminal() -> bool:
@@ -139,10 +162,16 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 def _print_rich_table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for column in columns:
         table.add_column(column, overflow="ellipsis", no_wrap=column != columns[-1])
     for row in cells:
-        table.add_row(*row)
+        table.add_row(
+            *(
+                Text(cell, style=STYLES.get(cell, "") if column in _STATES else "")
+                for column, cell in zip(columns, row, strict=True)
+            )
+        )
     console().print(table)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from typing import Any
 
-from runner.board.outlook import claim_order, outlook
+from runner.board.outlook import claim_order, outlook, unfit
 from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant, Key, Task
 from runner.core.settings import Settings
@@ -18,7 +17,7 @@ def planned(
     snapshot: Snapshot,
     settings: Settings,
     admission: Admission,
-    only: Collection[Key] | None = None,
+    only: frozenset[Key] | None,
 ) -> list[Entry]:
     """`{"id", "subject", "outlook", "by", "reason"}` for each open task, in claiming order.
 
@@ -26,30 +25,27 @@ def planned(
     out by `only` are not listed. Raises: NoModel.
     """
     team = claimants(settings)
-    admission.preflight(snapshot, None if only is None else frozenset(only))
-    found = outlook(snapshot, team, admission.refuses_for, only)
+    admission.preflight(snapshot, only)
+    refuses = {claimant: admission.refuses_for(claimant) for claimant in team}
+    found = outlook(snapshot, team, refuses.__getitem__, only)
     groups = {
         **dict.fromkeys(found.ready, "ready"),
         **dict.fromkeys(found.running, "running"),
         **dict.fromkeys(found.coming, "coming"),
         **dict.fromkeys(found.stuck, "stuck"),
     }
+
+    def takers(task: Task) -> list[str]:
+        return [who.name for who in team if unfit(task, who, refuses[who], only) is None]
+
     return [
         {
             "id": task.id,
             "subject": task.subject,
             "outlook": groups[task.key],
-            "by": _takers(task, team) if groups[task.key] in {"ready", "coming"} else [],
+            "by": takers(task) if groups[task.key] in {"ready", "coming"} else [],
             "reason": found.stuck.get(task.key) or snapshot.reason(task),
         }
         for task in claim_order(snapshot.tasks.values(), Claimant(name=""))
         if task.key in groups and (only is None or task.key in only)
-    ]
-
-
-def _takers(task: Task, team: Sequence[Claimant]) -> list[str]:
-    return [
-        claimant.name
-        for claimant in team
-        if task.required_role in (None, claimant.role) and task.owner in (None, claimant.name)
     ]

@@ -4,52 +4,65 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
+from runner.board.task import Key, key_of
 from runner.cli import here
 from runner.core.layout import find_layout
 from runner.core.settings import load_settings
 
 
-def run(
-    context: typer.Context,
-    folder: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="Where the board is; default: here.")
-    ] = None,
-    drain: Annotated[
-        bool, typer.Option("--drain", help="End as soon as nothing is left to do.")
-    ] = False,
-    members: Annotated[int | None, typer.Option(metavar="N", help="How many teammates.")] = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="PROVIDER/NAME", help="The team's default model.")
-    ] = None,
-    max_usd: Annotated[
-        float | None, typer.Option(metavar="X", help="Stop before this is spent.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(metavar="N", help="Stop before these are used.")
-    ] = None,
-    max_time: Annotated[
-        float | None, typer.Option(metavar="S", help="Stop after so many seconds.")
-    ] = None,
-    only: Annotated[
-        str | None, typer.Option(metavar="IDS", help="Work on these tasks only: 1,2.")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done; claim nothing.")
-    ] = False,
-    take_over: Annotated[
-        bool, typer.Option("--take-over", help="Return claims of other places first.")
-    ] = False,
-    junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write a JUnit report.")
-    ] = None,
-    as_json: here.AsJson = False,
+def _keys(
+    context: click.Context, parameter: click.Parameter, text: str | None
+) -> frozenset[Key] | None:
+    """The ids of a comma list."""
+    if text is None:
+        return None
+    keys = [key_of(part.strip()) for part in text.split(",") if part.strip()]
+    if not keys or None in keys:
+        raise click.BadParameter(f"found {text!r}, expected ids such as 1,2")
+    return frozenset(key for key in keys if key is not None)
+
+
+@click.command("run")
+@click.argument(
+    "folder",
+    metavar="[DIR]",
+    required=False,
+    type=Path,
+    help="Where the board is; default: here.",
+)
+@click.option("--drain", is_flag=True, help="End as soon as nothing is left to do.")
+@click.option("--members", metavar="N", type=int, help="How many teammates.")
+@click.option("--model", metavar="PROVIDER/NAME", help="The team's default model.")
+@click.option("--max-usd", metavar="X", type=float, help="Stop before this is spent.")
+@click.option("--max-tokens", metavar="N", type=int, help="Stop before these are used.")
+@click.option("--max-time", metavar="S", type=float, help="Stop after so many seconds.")
+@click.option("--only", metavar="IDS", callback=_keys, help="Work on these tasks only: 1,2.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done; claim nothing.")
+@click.option("--take-over", is_flag=True, help="Return claims of other places first.")
+@click.option("--junit", metavar="FILE", type=Path, help="Also write a JUnit report.")
+@here.as_json
+@click.pass_context
+def command(
+    context: click.Context,
+    folder: Path | None,
+    drain: bool,
+    members: int | None,
+    model: str | None,
+    max_usd: float | None,
+    max_tokens: int | None,
+    max_time: float | None,
+    only: frozenset[Key] | None,
+    dry_run: bool,
+    take_over: bool,
+    junit: Path | None,
+    as_json: bool,
 ) -> int:
     """Start a team that works on the board.
 
+    \b
     Exit codes, judged on the whole board at the end:
     0  all done, or nothing to do
     1  something failed

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import anyio
 from anyio.abc import TaskStatus
 
 from runner.board.snapshot import Snapshot
-from runner.board.store import Store
-from runner.board.task import Key, key_of
-from runner.cli import output, view
+from runner.board.task import Key
+from runner.cli import boards, output
 from runner.cli.junit import write_junit
 from runner.cli.plan import planned
-from runner.cli.watch import Lines, Picturing, Watcher
-from runner.core.clock import SystemClock
-from runner.core.events import Journal
+from runner.cli.summary import Subjects, print_summary
+from runner.cli.watch import LineWatcher, LiveWatcher, Watcher
 from runner.core.layout import Layout
 from runner.core.settings import Settings
 from runner.errors import RunnerError, UsageError
@@ -30,15 +27,14 @@ from runner.work.models import Models
 from runner.work.run import build_team
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-Subjects = Mapping[Any, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What the call asked for beside the settings. `only` is a comma list of ids."""
+    """What the call asked for beside the settings. `only` None: every task."""
 
     drain: bool = False
-    only: str | None = None
+    only: frozenset[Key] | None = None
     take_over: bool = False
     junit: Path | None = None
     as_json: bool = False
@@ -64,11 +60,12 @@ def _sum_up(order: Order, report: Report, subjects: Subjects) -> int:
 
 
 async def _run(layout: Layout, settings: Settings, order: Order) -> tuple[Report, Subjects]:
-    only = only_keys(order.only)
-    team = build_team(layout, settings, drain=order.drain, only=only, take_over=order.take_over)
+    team = build_team(
+        layout, settings, drain=order.drain, only=order.only, take_over=order.take_over
+    )
     write = output.note if order.as_json else output.say
     watcher = _watcher(team, write, as_json=order.as_json)
-    _check_known(layout, await watcher.look(), only)
+    _check_known(layout, await watcher.look(), order.only)
     _announce(team, write)
     report: Report | None = None
     failure: RunnerError | None = None
@@ -88,18 +85,8 @@ async def _run(layout: Layout, settings: Settings, order: Order) -> tuple[Report
 
 def _watcher(team: Team, write: Callable[[str], None], *, as_json: bool) -> Watcher:
     if as_json or not output.is_terminal():
-        return Lines(team, write)
-    return Picturing(team, output.console())
-
-
-def only_keys(text: str | None) -> frozenset[Key] | None:
-    """The ids of `--only`. Raises: UsageError."""
-    if text is None:
-        return None
-    keys = [key_of(part.strip()) for part in text.split(",") if part.strip()]
-    if not keys or None in keys:
-        raise UsageError(f"--only: found {text!r}, expected ids such as 1,2")
-    return frozenset(key for key in keys if key is not None)
+        return LineWatcher(team, write)
+    return LiveWatcher(team, output.console())
 
 
 def _check_known(layout: Layout, snapshot: Snapshot, only: frozenset[Key] | None) -> None:
@@ -126,31 +113,12 @@ async def _stop_on_signals(
             team.stop(number)
 
 
-def print_summary(report: Mapping[str, Any], subjects: Subjects, notes: Sequence[str] = ()) -> None:
-    """The final table, every task left over with its whole reason, notes, and the verdict."""
-    tasks = [task for task in report["tasks"] if task.get("status") != "deleted"]
-    if output.is_terminal():
-        output.console().print(view.final_table(tasks, subjects))
-    elif tasks:
-        columns = ("task", "subject", "status", "by", "tries", "time")
-        rows = [row[: len(columns)] for row in view.final_rows(tasks, subjects)]
-        output.print_table(columns, rows)
-    for line in view.leftovers(tasks, subjects):
-        output.say(line)
-    for note in notes:
-        output.say(output.one_line(note))
-    output.say(view.verdict(report))
-
-
 def plan_board(layout: Layout, settings: Settings, order: Order) -> int:
     """Print what this team could do, and claim nothing. Raises: UsageError (NoModel too)."""
-    clock = SystemClock()
-    journal = Journal(layout.cli_journal, run=None, clock=clock)
-    snapshot = Store(layout, clock=clock, journal=journal).scan(settle=True)
-    only = only_keys(order.only)
-    _check_known(layout, snapshot, only)
+    snapshot = boards.store(layout).scan(settle=True)
+    _check_known(layout, snapshot, order.only)
     admission = Admission(layout, settings, Models(settings, base_dir=layout.root))
-    entries = planned(snapshot, settings, admission, only)
+    entries = planned(snapshot, settings, admission, order.only)
     code = 3 if any(entry["outlook"] == "stuck" for entry in entries) else 0
     if order.as_json:
         output.print_json({"tasks": entries, "exit": code})

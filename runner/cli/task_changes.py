@@ -6,9 +6,9 @@ import difflib
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from runner.board.task import Claimant, Task
 from runner.cli import boards, here, output
@@ -23,100 +23,106 @@ FIELDS = (
 )
 """What a person may set. Everything else of the format is written by the runner."""
 _TEXTS = frozenset({"subject", "description", "owner", "agent", "required_role"})
-_VERBS = {
+_USE_INSTEAD = {
     "status": "`tasks done`, `fail`, `retry`, `release` or `delete`",
     "id": "nothing: an id stays; add a new task instead",
     "claim": "`tasks claim` and `tasks release`",
 }
 
-Claim = Annotated[
-    str | None, typer.Option("--claim", metavar="CID", help="The claim's id, as `claim` printed.")
-]
-Owner = Annotated[str | None, typer.Option("--owner", metavar="NAME", help="Who holds the task.")]
-Force = Annotated[bool, typer.Option("--force", help="Also when somebody else holds it.")]
-Result = Annotated[str | None, typer.Option("--result", metavar="JSON", help="The result.")]
+_claim_id = click.option(
+    "--claim", "claim_id", metavar="CID", help="The claim's id, as `claim` printed."
+)
+_owner = click.option("--owner", metavar="NAME", help="Who holds the task.")
+_force = click.option("--force", is_flag=True, help="Also when somebody else holds it.")
 
 
-def register(app: typer.Typer) -> None:
-    """Put the commands of this module under `app`."""
-    for command in (add, edit, claim, done, fail, release, retry, delete):
-        app.command()(command)
-
-
+@click.command()
+@click.argument("subject", metavar="SUBJECT", help="One line: what is to be done.")
+@click.option("--description", metavar="TEXT", help="The assignment.")
+@click.option("--blocked-by", metavar="IDS", multiple=True, help="Blockers: 1,2; may repeat.")
+@click.option("--agent", metavar="NAME", help="Agent definition to use.")
+@click.option("--role", metavar="ROLE", help="Only for teammates with this role.")
+@click.option("--priority", metavar="P", help="A number, or urgent, high, medium, low.")
+@click.option("--run", metavar="CMD", help="A plain command; needs no model.")
+@click.option("--verify", metavar="CMD", multiple=True, help="Must exit 0 at the end; may repeat.")
+@click.option("--owner", metavar="NAME", help="Assign it to this teammate.")
+@click.option("--schema", metavar="FILE", type=Path, help="JSON Schema or JTD of the result.")
+@click.option("--id", "task_id", metavar="ID", help="An id of your own.")
+@here.as_json
+@click.pass_context
 def add(
-    context: typer.Context,
-    subject: Annotated[str, typer.Argument(help="One line: what is to be done.")],
-    description: Annotated[str | None, typer.Option(help="The assignment.")] = None,
-    blocked_by: Annotated[
-        list[str] | None, typer.Option(metavar="IDS", help="Blockers: 1,2; may repeat.")
-    ] = None,
-    agent: Annotated[str | None, typer.Option(help="Agent definition to use.")] = None,
-    role: Annotated[str | None, typer.Option(help="Only for teammates with this role.")] = None,
-    priority: Annotated[
-        str | None, typer.Option(help="A number, or urgent, high, medium, low.")
-    ] = None,
-    run: Annotated[
-        str | None, typer.Option(metavar="CMD", help="A plain command; needs no model.")
-    ] = None,
-    verify: Annotated[
-        list[str] | None, typer.Option(metavar="CMD", help="Must exit 0 at the end; may repeat.")
-    ] = None,
-    owner: Annotated[str | None, typer.Option(help="Assign it to this teammate.")] = None,
-    schema: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="JSON Schema or JTD of the result.")
-    ] = None,
-    task_id: Annotated[str | None, typer.Option("--id", help="An id of your own.")] = None,
-    as_json: here.AsJson = False,
+    context: click.Context,
+    subject: str,
+    description: str | None,
+    blocked_by: tuple[str, ...],
+    agent: str | None,
+    role: str | None,
+    priority: str | None,
+    run: str | None,
+    verify: tuple[str, ...],
+    owner: str | None,
+    schema: Path | None,
+    task_id: str | None,
+    as_json: bool,
 ) -> None:
     """Add a task to the board."""
     fields = {
         "id": _id(task_id) if task_id is not None else None,
         "subject": subject,
         "description": description,
-        "owner": safe_name("owner", owner) if owner is not None else None,
+        "owner": owner,
         "blockedBy": _ids(blocked_by),
         "agent": agent,
         "required_role": role,
         "priority": _priority(priority),
         "schema": _schema(schema, here.directory(context)),
         "run": run,
-        "verify": verify or None,
+        "verify": list(verify) or None,
     }
     task = boards.open_store(context).add(
         {name: value for name, value in fields.items() if value is not None}
     )
-    _told(task, f"added task {task.id}: {task.subject}", as_json=as_json)
+    _print_task(task, f"added task {task.id}: {task.subject}", as_json=as_json)
 
 
+@click.command()
+@here.task_id
+@click.option(
+    "--set",
+    "assignments",
+    metavar="KEY=VALUE",
+    required=True,
+    multiple=True,
+    help="JSON or text; null removes; may repeat.",
+)
+@_force
+@here.as_json
+@click.pass_context
 def edit(
-    context: typer.Context,
-    task_id: here.TaskId,
-    assignments: Annotated[
-        list[str],
-        typer.Option("--set", metavar="KEY=VALUE", help="JSON or text; null removes; may repeat."),
-    ],
-    force: Force = False,
-    as_json: here.AsJson = False,
+    context: click.Context, task_id: str, assignments: tuple[str, ...], force: bool, as_json: bool
 ) -> None:
-    """Change fields of a task; all other fields stay as they are."""
+    """Change fields of a task; all others stay as they are."""
     store = boards.open_store(context)
     store.scan()
     there = store.find(task_id).raw
     changes = dict(_assignment(text, set(there)) for text in assignments)
     task = store.edit(task_id, changes, force=force)
-    _told(task, f"task {task.id}: changed {', '.join(changes)}", as_json=as_json)
+    _print_task(task, f"task {task.id}: changed {', '.join(changes)}", as_json=as_json)
 
 
+@click.command()
+@click.argument("task_id", metavar="[ID]", required=False, help="Default: the next free task.")
+@click.option("--owner", metavar="NAME", required=True, help="Who claims.")
+@click.option("--role", metavar="ROLE", help="The role of who claims.")
+@here.as_json
+@click.pass_context
 def claim(
-    context: typer.Context,
-    owner: Annotated[str, typer.Option("--owner", metavar="NAME", help="Who claims.")],
-    task_id: Annotated[
-        str | None, typer.Argument(metavar="ID", help="Default: the next free task.")
-    ] = None,
-    role: Annotated[str | None, typer.Option(help="The role of who claims.")] = None,
-    as_json: here.AsJson = False,
+    context: click.Context, task_id: str | None, owner: str, role: str | None, as_json: bool
 ) -> int:
-    """Claim a task by hand; its claim id is printed. Exit 1 when there is none to have."""
+    """Claim a task by hand; its claim id is printed.
+
+    Exit 1 when there is none to have.
+    """
     store = boards.open_store(context)
     claimant = Claimant(name=safe_name("owner", owner), role=role)
     reason = "no task can be claimed now"
@@ -133,21 +139,28 @@ def claim(
         if as_json:
             output.print_json(None)
         return 1
-    _told(task, f"{owner} has task {task.id}: {task.subject}", as_json=as_json)
+    _print_task(task, f"{owner} has task {task.id}: {task.subject}", as_json=as_json)
     return 0
 
 
+@click.command()
+@here.task_id
+@_claim_id
+@_owner
+@click.option("--result", metavar="JSON", help="The result.")
+@click.option("--no-verify", is_flag=True, help="Skip the verify commands; this is recorded.")
+@_force
+@here.as_json
+@click.pass_context
 def done(
-    context: typer.Context,
-    task_id: here.TaskId,
-    claim_id: Claim = None,
-    owner: Owner = None,
-    result: Result = None,
-    no_verify: Annotated[
-        bool, typer.Option("--no-verify", help="Skip the verify commands; this is recorded.")
-    ] = False,
-    force: Force = False,
-    as_json: here.AsJson = False,
+    context: click.Context,
+    task_id: str,
+    claim_id: str | None,
+    owner: str | None,
+    result: str | None,
+    no_verify: bool,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Complete a task by hand, after its verify commands."""
     _need_holder(claim_id, owner, force=force)
@@ -164,7 +177,7 @@ def done(
     task = store.finish_by_hand(
         task_id, claim_id=claim_id, owner=owner, force=force, result=value, facts=verified
     )
-    _told(task, f"task {task.id} is completed", as_json=as_json)
+    _print_task(task, f"task {task.id} is completed", as_json=as_json)
 
 
 def _verify(task: Task, layout: Layout) -> None:
@@ -181,55 +194,76 @@ def _verify(task: Task, layout: Layout) -> None:
         )
 
 
+@click.command()
+@here.task_id
+@click.option("--error", metavar="TEXT", required=True, help="Why it failed.")
+@_claim_id
+@_owner
+@_force
+@here.as_json
+@click.pass_context
 def fail(
-    context: typer.Context,
-    task_id: here.TaskId,
-    error: Annotated[str, typer.Option("--error", metavar="TEXT", help="Why it failed.")],
-    claim_id: Claim = None,
-    owner: Owner = None,
-    force: Force = False,
-    as_json: here.AsJson = False,
+    context: click.Context,
+    task_id: str,
+    error: str,
+    claim_id: str | None,
+    owner: str | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Mark a task as failed, with the reason."""
     _need_holder(claim_id, owner, force=force)
     task = boards.open_store(context).fail_by_hand(
         task_id, error=error, claim_id=claim_id, owner=owner, force=force
     )
-    _told(task, f"task {task.id} is failed", as_json=as_json)
+    _print_task(task, f"task {task.id} is failed", as_json=as_json)
 
 
+@click.command()
+@here.task_id
+@_claim_id
+@_owner
+@_force
+@here.as_json
+@click.pass_context
 def release(
-    context: typer.Context,
-    task_id: here.TaskId,
-    claim_id: Claim = None,
-    owner: Owner = None,
-    force: Force = False,
-    as_json: here.AsJson = False,
+    context: click.Context,
+    task_id: str,
+    claim_id: str | None,
+    owner: str | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Give a claimed task back, so that others may claim it."""
     task = boards.open_store(context).release_by_hand(
         task_id, claim_id=claim_id, owner=owner, force=force
     )
-    _told(task, f"task {task.id} is pending again", as_json=as_json)
+    _print_task(task, f"task {task.id} is pending again", as_json=as_json)
 
 
-def retry(
-    context: typer.Context, task_id: here.TaskId, force: Force = False, as_json: here.AsJson = False
-) -> None:
+@click.command()
+@here.task_id
+@_force
+@here.as_json
+@click.pass_context
+def retry(context: click.Context, task_id: str, force: bool, as_json: bool) -> None:
     """Open a failed, waiting or completed task again."""
     task = boards.open_store(context).retry(task_id, force=force)
-    _told(task, f"task {task.id} is pending again", as_json=as_json)
+    _print_task(task, f"task {task.id} is pending again", as_json=as_json)
 
 
-def delete(
-    context: typer.Context, task_id: here.TaskId, force: Force = False, as_json: here.AsJson = False
-) -> None:
+@click.command()
+@here.task_id
+@_force
+@here.as_json
+@click.pass_context
+def delete(context: click.Context, task_id: str, force: bool, as_json: bool) -> None:
     """Set a task's status to deleted; the file stays."""
     task = boards.open_store(context).delete(task_id, force=force)
-    _told(task, f"task {task.id} is deleted", as_json=as_json)
+    _print_task(task, f"task {task.id} is deleted", as_json=as_json)
 
 
-def _told(task: Task, sentence: str, *, as_json: bool) -> None:
+def _print_task(task: Task, sentence: str, *, as_json: bool) -> None:
     if as_json:
         output.print_json(task.raw)
         return
@@ -255,8 +289,8 @@ def _id(text: str) -> int | str:
     return int(text) if text.isascii() and text.isdecimal() else text
 
 
-def _ids(texts: list[str] | None) -> list[int | str] | None:
-    parts = [part.strip() for text in texts or () for part in text.split(",")]
+def _ids(texts: tuple[str, ...]) -> list[int | str] | None:
+    parts = [part.strip() for text in texts for part in text.split(",")]
     return [_id(part) for part in parts if part] or None
 
 
@@ -282,8 +316,8 @@ def _assignment(text: str, there: set[str]) -> tuple[str, Any]:
     name = name.strip()
     if not equals or not name:
         raise UsageError(f"--set: found {text!r}, expected KEY=VALUE")
-    if name in _VERBS:
-        raise UsageError(f"--set {name}: not set by hand; use {_VERBS[name]}")
+    if name in _USE_INSTEAD:
+        raise UsageError(f"--set {name}: not set by hand; use {_USE_INSTEAD[name]}")
     if name not in FIELDS and name not in there:
         near = difflib.get_close_matches(name, FIELDS, n=1)
         hint = f"; did you mean {near[0]}?" if near else "."
@@ -291,11 +325,12 @@ def _assignment(text: str, there: set[str]) -> tuple[str, Any]:
             f"--set {name}: no such field{hint} Known: {', '.join(FIELDS)}. "
             "Data of your own goes into metadata"
         )
-    if name == "owner" and value not in {"", "null"}:
-        safe_name("owner", value)
     if name in _TEXTS:
         return name, None if value == "null" else value
     try:
         return name, json.loads(value)
     except ValueError:
         return name, value
+
+
+COMMANDS = (add, edit, claim, done, fail, release, retry, delete)

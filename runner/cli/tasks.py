@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from runner.board.outlook import claim_order, why_not
 from runner.board.problem import Problem
@@ -17,21 +17,19 @@ from runner.cli import boards, here, output, task_changes
 from runner.core.clock import to_iso
 from runner.core.layout import Layout
 
-app = typer.Typer(no_args_is_help=False, help="Look at the board and change it by hand.")
-task_changes.register(app)
+command = click.Group(
+    "tasks",
+    commands=task_changes.COMMANDS,
+    no_args_is_help=False,
+    help="Look at the board and change it by hand.",
+)
 
-Role = Annotated[str | None, typer.Option("--role", help="As a teammate with this role.")]
-Owner = Annotated[str | None, typer.Option("--owner", metavar="NAME", help="As this teammate.")]
 
-
-@app.command("list")
-def list_tasks(
-    context: typer.Context,
-    state: Annotated[
-        list[str] | None, typer.Option("--state", help="Only tasks in this state; may repeat.")
-    ] = None,
-    as_json: here.AsJson = False,
-) -> None:
+@command.command("list")
+@click.option("--state", multiple=True, help="Only tasks in this state; may repeat.")
+@here.as_json
+@click.pass_context
+def list_tasks(context: click.Context, state: tuple[str, ...], as_json: bool) -> None:
     """List all tasks in the order in which they would be claimed."""
     snapshot = boards.open_store(context).scan(settle=True)
     rows = [
@@ -60,14 +58,16 @@ def list_tasks(
         output.note(f"{len(errors)} problems on this board: see `runner tasks check`")
 
 
-@app.command()
-def ready(
-    context: typer.Context,
-    role: Role = None,
-    owner: Owner = None,
-    as_json: here.AsJson = False,
-) -> None:
-    """List what could be claimed now, in claiming order; models and agents are not looked at."""
+@command.command()
+@click.option("--role", metavar="ROLE", help="As a teammate with this role.")
+@click.option("--owner", metavar="NAME", help="As this teammate.")
+@here.as_json
+@click.pass_context
+def ready(context: click.Context, role: str | None, owner: str | None, as_json: bool) -> None:
+    """List what could be claimed now, in claiming order.
+
+    Models and agents are not looked at.
+    """
     snapshot = boards.open_store(context).scan()
     claimant = Claimant(name=owner or "", role=role)
     free = [
@@ -82,9 +82,12 @@ def ready(
         output.say(f"{task.id} {output.one_line(task.subject)}")
 
 
-@app.command()
-def show(context: typer.Context, task_id: here.TaskId, as_json: here.AsJson = False) -> None:
-    """Show one task: what its file says, and what that means now."""
+@command.command()
+@here.task_id
+@here.as_json
+@click.pass_context
+def show(context: click.Context, task_id: str, as_json: bool) -> None:
+    """Show what a task's file says, and what that means now."""
     store = boards.open_store(context)
     snapshot = store.scan(settle=True)
     task = store.find(task_id)
@@ -101,7 +104,7 @@ def show(context: typer.Context, task_id: here.TaskId, as_json: here.AsJson = Fa
 
 
 def _text(text: str) -> str:
-    return "\n".join(output.one_line_kept(line) for line in text.splitlines())
+    return "\n".join(output.spaced_line(line) for line in text.splitlines())
 
 
 def _facts(layout: Layout, facts: dict[str, Any], task: Task) -> Iterable[tuple[str, str]]:
@@ -158,9 +161,14 @@ def ordered(snapshot: Snapshot) -> list[Task]:
     return claim_order([*snapshot.tasks.values(), *snapshot.others], Claimant(name=""))
 
 
-@app.command()
-def check(context: typer.Context, as_json: here.AsJson = False) -> int:
-    """Report what is wrong with the board; exit 1 if anything is an error."""
+@command.command()
+@here.as_json
+@click.pass_context
+def check(context: click.Context, as_json: bool) -> int:
+    """Report what is wrong with the board.
+
+    Exit 1 if anything is an error.
+    """
     problems = all_problems(boards.open_store(context))
     if as_json:
         output.print_json({"problems": [problem.to_json() for problem in problems]})
@@ -200,9 +208,14 @@ def all_problems(store: Store) -> list[Problem]:
     ]
 
 
-@app.command()
-def graph(context: typer.Context, as_json: here.AsJson = False) -> None:
-    """Draw which task waits for which, as a tree: under each task, those that it blocks."""
+@command.command()
+@here.as_json
+@click.pass_context
+def graph(context: click.Context, as_json: bool) -> None:
+    """Draw which task waits for which, as a tree.
+
+    Under each task stand those that it blocks.
+    """
     from runner.cli import graph as drawing
 
     snapshot = boards.open_store(context).scan()
@@ -210,4 +223,4 @@ def graph(context: typer.Context, as_json: here.AsJson = False) -> None:
         output.print_json(drawing.as_data(snapshot))
         return
     for line in drawing.tree(snapshot):
-        output.say(output.one_line_kept(line))
+        output.say(output.spaced_line(line))

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
-from runner.cli import here, output
+from runner.cli import boards, here, output
 from runner.core.clock import SystemClock
-from runner.core.events import Journal
 from runner.core.files import locked
 from runner.core.ids import LEAD
-from runner.core.layout import Layout
 from runner.core.settings import load_settings
 from runner.team.mailbox import Mailbox, post
 from runner.team.requests import ask_to_stop
 from runner.team.roster import live_members, live_rosters
 
-app = typer.Typer(help="See who is at work, and write to them.")
+command = click.Group("team", no_args_is_help=False, help="See who is at work, and write to them.")
 
 
-@app.command()
-def status(context: typer.Context, as_json: here.AsJson = False) -> None:
+@command.command()
+@here.as_json
+@click.pass_context
+def status(context: click.Context, as_json: bool) -> None:
     """Show the teammates of all runs that are alive."""
     rosters = live_rosters(here.layout(context))
     members = [
@@ -44,14 +44,16 @@ def status(context: typer.Context, as_json: here.AsJson = False) -> None:
         output.say("no run is at work on this board")
 
 
-@app.command()
-def send(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Who gets it.")],
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The message.")],
-    as_json: here.AsJson = False,
-) -> None:
-    """Write to a teammate, as the lead. A configured teammate reads it when it next works."""
+@command.command()
+@click.argument("name", metavar="NAME", help="Who gets it.")
+@click.argument("text", metavar="TEXT", help="The message.")
+@here.as_json
+@click.pass_context
+def send(context: click.Context, name: str, text: str, as_json: bool) -> None:
+    """Write to a teammate, as the lead.
+
+    A configured teammate reads it when it next works.
+    """
     layout = here.layout(context)
     settings = load_settings(layout, os.environ, {})
     clock = SystemClock()
@@ -61,21 +63,18 @@ def send(
         message = post(
             layout, to=name, sender=LEAD, content=text, members=list(members), clock=clock
         )
-        _journal(layout).emit("message.sent", sender=LEAD, to=name, id=message.id)
+        boards.journal(layout).emit("message.sent", sender=LEAD, to=name, id=message.id)
     if as_json:
         output.print_json({"to": name, **message.to_json()})
     else:
         output.say(f"sent to {name}")
 
 
-@app.command()
-def inbox(
-    context: typer.Context,
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Whose; default: yours, the lead's.")
-    ] = LEAD,
-    as_json: here.AsJson = False,
-) -> None:
+@command.command()
+@click.argument("name", metavar="[NAME]", default=LEAD, help="Whose; default: yours, the lead's.")
+@here.as_json
+@click.pass_context
+def inbox(context: click.Context, name: str, as_json: bool) -> None:
     """Show unread messages; looking takes nothing away."""
     messages = Mailbox(here.layout(context), name).peek()
     if as_json:
@@ -89,15 +88,12 @@ def inbox(
         output.say(f"no unread messages for {name}")
 
 
-@app.command()
-def stop(
-    context: typer.Context,
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Who; default: everybody at work.")
-    ] = None,
-    as_json: here.AsJson = False,
-) -> None:
-    """Ask teammates to shut down when their present task is done."""
+@command.command()
+@click.argument("name", metavar="[NAME]", required=False, help="Who; default: everybody at work.")
+@here.as_json
+@click.pass_context
+def stop(context: click.Context, name: str | None, as_json: bool) -> None:
+    """Ask teammates to shut down after their present task."""
     layout = here.layout(context)
     runs: dict[str, Any] = {
         str(member["name"]): roster["run"]
@@ -116,7 +112,7 @@ def stop(
                 run=runs.get(member),
                 members=list(runs),
                 clock=SystemClock(),
-                journal=_journal(layout),
+                journal=boards.journal(layout),
             )
             asked.append({"name": member, "run": runs.get(member), "request": request.id})
     if as_json:
@@ -126,8 +122,3 @@ def stop(
         output.say(f"asked {one['name']} of run {one['run']} to shut down")
     if not asked:
         output.say("no run is at work on this board")
-
-
-def _journal(layout: Layout) -> Journal:
-    """Emit only with the board lock held: commands share this file."""
-    return Journal(layout.cli_journal, run=None, clock=SystemClock())

@@ -1,6 +1,6 @@
-"""What a person sees of a run: the live view while it goes on, the summary at its end.
+"""What a person sees of a run while it goes on.
 
-Pure: pictures and reports in, rich renderables or lines out. No text wraps; what does not fit the
+Pure: a picture in, a rich renderable out. No text wraps; what does not fit the
 width ends in an ellipsis, so that eight teammates are readable at 80 columns.
 """
 
@@ -8,28 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from runner.cli.output import one_line, one_line_kept
+from runner.cli.output import STYLES, duration, one_line, spaced_line
 
 COUNTED = ("done", "running", "ready", "blocked", "failed")
-STYLES: Mapping[str, str] = {
-    "done": "green",
-    "running": "cyan",
-    "ready": "white",
-    "blocked": "yellow",
-    "failed": "red",
-    "working": "cyan",
-    "idle": "dim",
-    "shutdown": "dim",
-    "completed": "green",
-    "in_progress": "cyan",
-}
 _COUNTED_AS: Mapping[str, str] = {
     "completed": "done",
     "in_progress": "running",
@@ -79,7 +66,7 @@ def counts(states: Sequence[str]) -> dict[str, int]:
 def live(picture: Picture, width: int) -> RenderableType:
     """The whole live view, `width` columns wide."""
     parts = [_header(picture), _teammates(picture.rows), _bar(picture.counts, width)]
-    recent = [_clipped(one_line_kept(line), style="dim") for line in picture.events]
+    recent = [_clipped(spaced_line(line), style="dim") for line in picture.events]
     return Group(*parts, *recent)
 
 
@@ -128,14 +115,12 @@ def _column(
     name: str,
     *,
     width: int | None = None,
-    max_width: int | None = None,
     ratio: int | None = None,
     justify: JustifyMethod = "left",
 ) -> None:
     table.add_column(
         name,
         width=width,
-        max_width=max_width,
         ratio=ratio,
         justify=justify,
         no_wrap=True,
@@ -166,86 +151,3 @@ def _styled(word: str) -> Text:
 
 def _clipped(text: str, *, style: str = "") -> Text:
     return Text(text, style=style, no_wrap=True, overflow="ellipsis")
-
-
-def duration(seconds: float) -> str:
-    """`4.2s`, `2:05`, `1:02:03`."""
-    if seconds < 60:
-        return f"{seconds:.1f}s"
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def final_table(tasks: Sequence[Mapping[str, Any]], subjects: Mapping[Any, str]) -> Table:
-    """The tasks of a report (`run --json`) as a table; reasons in full follow in `leftovers`."""
-    rows = final_rows(tasks, subjects)
-    with_reasons = any(row[-1] for row in rows)
-    table = _table()
-    _column(table, "task", max_width=11)
-    _column(table, "subject", ratio=3)
-    _column(table, "status", width=11)
-    _column(table, "by", max_width=11)
-    _column(table, "tries", width=5, justify="right")
-    _column(table, "time", width=7, justify="right")
-    if with_reasons:
-        _column(table, "reason", ratio=2)
-    for identity, subject, status, *rest, reason in rows:
-        last = [reason] if with_reasons else []
-        table.add_row(identity, subject, _styled(status), *rest, *last)
-    return table
-
-
-def final_rows(tasks: Sequence[Mapping[str, Any]], subjects: Mapping[Any, str]) -> list[list[str]]:
-    """Task, subject, status, by, tries, time, reason: a row of words for each task."""
-    return [
-        [
-            one_line(task["id"]),
-            one_line(subjects.get(task["id"])),
-            shown_status(task),
-            one_line(task.get("owner")),
-            str(task.get("attempts") or ""),
-            "" if task.get("seconds") is None else duration(task["seconds"]),
-            one_line(task.get("error") or task.get("reason")),
-        ]
-        for task in tasks
-    ]
-
-
-def shown_status(task: Mapping[str, Any]) -> str:
-    """The state where it says more than `pending` does."""
-    status, state = task.get("status"), task.get("state")
-    return one_line(state if status in {None, "pending"} and state else status)
-
-
-def leftovers(tasks: Sequence[Mapping[str, Any]], subjects: Mapping[Any, str]) -> list[str]:
-    """One line for every task that is neither done nor deleted, with its whole reason."""
-    lines = []
-    for task in tasks:
-        if task.get("status") in {"completed", "deleted"}:
-            continue
-        reason = one_line(task.get("error") or task.get("reason")) or "no reason given"
-        subject = one_line(subjects.get(task["id"]))
-        lines.append(f"{one_line(task['id'])} {subject} ({shown_status(task)}): {reason}")
-    return lines
-
-
-VERDICTS: Mapping[int, str] = {
-    0: "all done",
-    1: "something failed",
-    2: "nothing was started",
-    3: "something is left undone",
-    4: "a budget or time limit was reached",
-    129: "stopped: the terminal went away (SIGHUP)",
-    130: "stopped from the keyboard (SIGINT)",
-    143: "stopped by a request to end (SIGTERM)",
-}
-
-
-def verdict(report: Mapping[str, Any]) -> str:
-    """One line: how it ended, what that means, how much was done."""
-    tasks = [task for task in report["tasks"] if task.get("status") != "deleted"]
-    done = sum(task.get("status") == "completed" for task in tasks)
-    code = report["exit"]
-    meaning = VERDICTS.get(code, "ended") if tasks or code else "nothing to do"
-    return f"{meaning}: {done} of {len(tasks)} tasks completed (exit {code})"

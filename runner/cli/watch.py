@@ -71,7 +71,7 @@ class Watcher(ABC):
         return [event_line(event, self.subjects) for event in events]
 
 
-class Lines(Watcher):
+class LineWatcher(Watcher):
     """A line per event through `write` (standard output, or standard error beside JSON)."""
 
     def __init__(self, team: Team, write: Callable[[str], None]) -> None:
@@ -94,7 +94,7 @@ class Lines(Watcher):
             await anyio.to_thread.run_sync(self._write, "\n".join(lines))
 
 
-class Picturing(Watcher):
+class LiveWatcher(Watcher):
     """The live view of rich, redrawn a few times a second."""
 
     def __init__(self, team: Team, console: Console) -> None:

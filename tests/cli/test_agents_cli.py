@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
-from runner.cli.agents import app
+from runner.cli.agents import command
 from runner.errors import UnknownAgent
 
 CASES = Path(__file__).parent.parent / "data" / "cases" / "agents"
@@ -19,10 +19,9 @@ KEYS = (
 
 def call(root: Path, *argv: str, stdin: bytes = b"") -> tuple[int, str, str]:
     """Run `runner agents ...` in `root` with `root/home` as home: exit code, stdout, stderr."""
-    result = CliRunner(env={"HOME": str(root / "home")}).invoke(app, argv, input=stdin, obj=root)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
+    runner = CliRunner(env={"HOME": str(root / "home")}, catch_exceptions=False)
+    result = runner.invoke(command, argv, input=stdin, obj=root, standalone_mode=False)
+    return result.return_value or 0, result.stdout, result.stderr
 
 
 def call_json(root: Path, *argv: str, stdin: bytes = b"") -> Any:

@@ -29,7 +29,7 @@ def test_the_version_is_answered_before_anything_heavy_is_imported() -> None:
     code = (
         "import sys; before = set(sys.modules); from runner.cli.main import main;"
         "main(['--version']); new = set(sys.modules) - before;"
-        "print(sorted({'typer', 'rich', 'anyio', 'filelock', 'yaml'} & new))"
+        "print(sorted({'click', 'rich', 'anyio', 'filelock', 'yaml'} & new))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

@@ -46,7 +46,14 @@ def test_json_is_readable_where_the_stream_can_hold_it(capsys: pytest.CaptureFix
 def test_a_line_of_foreign_text_cannot_steer_the_terminal() -> None:
     assert output.one_line("a\n\tb \x1b[2J\x9b c\u2028d") == "a b [2J c d"
     assert output.one_line(None) == ""
-    assert output.one_line_kept("  ├─ a\x1b[2J  ") == "  ├─ a [2J"
+    assert output.spaced_line("  ├─ a\x1b[2J  ") == "  ├─ a [2J"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0.04, "0.0s"), (59.9, "59.9s"), (125, "2:05"), (3723, "1:02:03")]
+)
+def test_durations_are_short(seconds: float, shown: str) -> None:
+    assert output.duration(seconds) == shown
 
 
 def test_a_table_in_a_pipe_is_aligned_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,22 +1,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
 from typing import Any
 
-import pytest
 from rich.console import Console, RenderableType
 
-from runner.cli.view import (
-    Picture,
-    Row,
-    counts,
-    duration,
-    final_table,
-    leftovers,
-    live,
-    verdict,
-)
+from runner.cli.view import Picture, Row, counts, live
 
 EIGHT = [
     Row(
@@ -51,19 +40,6 @@ def picture(**changes: Any) -> Picture:
         **changes,
     }
     return Picture(**values)
-
-
-def task(**changes: Any) -> Mapping[str, Any]:
-    return {
-        "id": 1,
-        "status": "pending",
-        "state": "blocked",
-        "owner": None,
-        "attempts": 0,
-        "seconds": None,
-        "error": None,
-        "reason": None,
-    } | changes
 
 
 def test_eight_teammates_fit_80_columns_with_one_line_each() -> None:
@@ -103,64 +79,3 @@ def test_the_bar_groups_all_states_of_a_board() -> None:
         "blocked": 3,
         "failed": 1,
     }
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"), [(0.04, "0.0s"), (59.9, "59.9s"), (125, "2:05"), (3723, "1:02:03")]
-)
-def test_durations_are_short(seconds: float, shown: str) -> None:
-    assert duration(seconds) == shown
-
-
-def test_the_final_table_has_a_line_for_each_task_and_fits_80_columns() -> None:
-    tasks = [
-        task(id=1, status="completed", state="completed", owner="alice", attempts=1, seconds=2.25),
-        task(
-            id="release-notes", status="failed", state="failed", error="verify failed\n" + "x" * 99
-        ),
-        task(id=3, reason="blocked by release-notes (failed)"),
-    ]
-    lines = drawn(final_table(tasks, {1: "Write the parser", 3: "Ship it to " + "y" * 99}))
-    assert max(len(line) for line in lines) <= 80
-    text = "\n".join(lines)
-    for word in ("Write the pars", "completed", "alice", "2.2s", "release-no", "failed", "blocked"):
-        assert word in text
-    assert len(lines) == 4, "a heading and three tasks"
-
-
-def test_the_final_table_has_no_reason_column_when_there_is_no_reason() -> None:
-    [heading, _] = drawn(final_table([task(status="completed")], {}))
-    assert heading.split() == ["task", "subject", "status", "by", "tries", "time"]
-
-
-def test_every_task_left_undone_is_listed_with_its_whole_reason() -> None:
-    tasks = [
-        task(id=1, status="completed"),
-        task(id=2, status="deleted"),
-        task(id=3, reason="waits for a cycle: 3 -> 4 -> 3"),
-        task(id=4, status="failed", error="exit 7 of make\nlast line"),
-        task(id=5, status=None, state="unclaimable"),
-    ]
-    assert leftovers(tasks, {3: "Ship", 4: "Build", 5: "Odd"}) == [
-        "3 Ship (blocked): waits for a cycle: 3 -> 4 -> 3",
-        "4 Build (failed): exit 7 of make last line",
-        "5 Odd (unclaimable): no reason given",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [
-        (0, "all done: 1 of 1 tasks completed (exit 0)"),
-        (3, "something is left undone: 1 of 1 tasks completed (exit 3)"),
-        (143, "stopped by a request to end (SIGTERM): 1 of 1 tasks completed (exit 143)"),
-    ],
-)
-def test_the_verdict_says_what_the_exit_code_means(code: int, said: str) -> None:
-    assert verdict({"exit": code, "tasks": [task(status="completed"), task(status="deleted")]}) == (
-        said
-    )
-
-
-def test_an_empty_board_has_nothing_to_do() -> None:
-    assert verdict({"exit": 0, "tasks": []}) == "nothing to do: 0 of 0 tasks completed (exit 0)"
