@@ -54,7 +54,7 @@ async def _failed_check(attempt: Attempt) -> VerifyResult | None:
     result = await verify_task(
         means.task,
         means.teammate,
-        means.context.workspace.root,
+        means.workspace.root,
         means.checkout,
         timeout_s=means.verify_timeout_s,
     )

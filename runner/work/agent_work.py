@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from runner.work.attempt import Attempt, Means
 from runner.work.carry import keep, recall
 from runner.work.checkout import Checkout
 from runner.work.command_engine import redacted, run_command_task
-from runner.work.commands import CommandGroups
+from runner.work.commands import Leftovers
 from runner.work.history import History
 from runner.work.identity import Identity, with_identity
 from runner.work.ledger import Ledger
@@ -31,7 +32,6 @@ from runner.work.models import Models
 from runner.work.prompt import assignment, system_prompt
 from runner.work.redact import Redactor
 from runner.work.result import ResultContract
-from runner.work.tools.base import ToolContext
 from runner.work.transcript import Transcript, message_transcript, task_transcript
 from runner.work.workspace import Workspace
 
@@ -61,8 +61,8 @@ class AgentWork:
         async with Transcript(
             self._transcript_path(task, teammate), teammate.clock, self.redact
         ) as transcript:
-            with CommandGroups(teammate.processes) as commands:
-                means = self.means(equipment, task, teammate, commands, transcript)
+            with closing(Leftovers(teammate.processes)) as leftovers:
+                means = self.means(equipment, task, teammate, leftovers, transcript)
                 _report_choice(means, equipment)
                 attempt = await self.begin(means)
                 try:
@@ -99,37 +99,28 @@ class AgentWork:
         equipment: Equipment,
         task: Task | None,
         teammate: Teammate,
-        commands: CommandGroups,
+        leftovers: Leftovers,
         transcript: Transcript,
     ) -> Means:
         """What this agent works with on this task, or in a message turn."""
         agent, limits = equipment.agent, self.settings.limits
-        workspace = Workspace(self.layout.workspace, readable=(self.layout.output,))
-        who = _identity(teammate)
-
         return Means(
             teammate=teammate,
             task=task,
             agent=agent,
+            workspace=Workspace(self.layout.workspace, readable=(self.layout.output,)),
+            leftovers=leftovers,
+            find_agent=self._find_agent,
+            output_dir=self.layout.output,
             model=equipment.choice.model,
             gate=self.models.gate(equipment.choice.model, teammate.clock),
             ledger=self.ledger,
             toolbox=equipment.toolbox,
-            context=ToolContext(
-                workspace=workspace,
-                teammate=teammate,
-                commands=commands,
-                agent=agent,
-                task=task,
-                find_agent=self._find_agent,
-                output_dir=self.layout.output,
-                redact=self.redact,
-            ),
             contract=ResultContract(equipment.schema) if task else None,
             checkout=self.checkout,
             transcript=transcript,
             redact=self.redact,
-            system=system_prompt(agent, who, task),
+            system=system_prompt(agent, _identity(teammate), task),
             max_turns=agent.max_turns or limits.max_turns,
             verify_timeout_s=limits.verify_timeout_s,
         )
@@ -163,7 +154,7 @@ class AgentWork:
             means.emit("identity.injected", messages=len(history))
             history = History(known)
         attempt = Attempt(means=means, history=history)
-        text = assignment(means.task, means.contract, means.context.workspace.root)
+        text = assignment(means.task, means.contract, means.workspace.root)
         await attempt.tell(means.redact(text))
         return attempt
 

@@ -7,16 +7,13 @@ from typing import Any
 
 import anyio
 
-from runner.agents.definition import AgentDefinition
-from runner.board.task import Task
 from runner.team.outcome import Outcome, Usage
-from runner.team.types import Mail, Teammate
+from runner.team.types import Mail
 from runner.work.checkout import Checkout
 from runner.work.history import History
 from runner.work.ledger import Ledger
 from runner.work.messages import Model, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec
 from runner.work.prompt import letters
-from runner.work.redact import Redactor
 from runner.work.repeats import Repeats
 from runner.work.result import ResultContract, idle_spec
 from runner.work.retry import Gate
@@ -29,21 +26,16 @@ CALL_LIMIT_S = 900.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class Means(ToolContext):
     """What an attempt works with. `contract` is None in a message turn."""
 
-    teammate: Teammate
-    task: Task | None
-    agent: AgentDefinition
     model: Model
     gate: Gate
     ledger: Ledger
     toolbox: Toolbox
-    context: ToolContext
     contract: ResultContract | None
     checkout: Checkout
     transcript: Transcript
-    redact: Redactor
     system: str
     max_turns: int
     verify_timeout_s: float
@@ -163,6 +155,6 @@ class Attempt:
             output_tokens=self.output_tokens,
             usd=self.usd,
             seconds=self.means.teammate.clock.monotonic() - self.started,
-            changed_files=self.means.context.workspace.changed_files,
+            changed_files=self.means.workspace.changed_files,
             warnings=self.warnings,
         )

@@ -124,7 +124,7 @@ async def _run_tool(attempt: Attempt, call: ToolCall) -> ToolResult:
             if tool is not None and not tool.read_only:
                 stack.enter_context(means.checkout.writing(means.teammate.name))
             with anyio.move_on_after(means.call_limit_s) as scope:
-                text = await means.toolbox.run(call.name, call.arguments or {}, means.context)
+                text = await means.toolbox.run(call.name, call.arguments or {}, means)
                 is_error = False
             if scope.cancelled_caught:
                 text = f"{INTERRUPTED}: it took longer than {means.call_limit_s:g} s"

@@ -28,7 +28,7 @@ def recall(means: Means, settings: Settings) -> Carried | None:
     carried = means.teammate.memory.get(_PLACE)
     if settings.history != "carry" or not isinstance(carried, Carried):
         return None
-    wanted = (means.agent.name, means.model.name, means.context.workspace.root)
+    wanted = (means.agent.name, means.model.name, means.workspace.root)
     return carried if (carried.agent, carried.model, carried.workspace) == wanted else None
 
 
@@ -38,7 +38,7 @@ def keep(means: Means, history: History) -> None:
     means.teammate.memory[_PLACE] = Carried(
         agent=means.agent.name,
         model=means.model.name,
-        workspace=means.context.workspace.root,
+        workspace=means.workspace.root,
         history=history,
         transcript=means.transcript.path,
     )

@@ -14,11 +14,9 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import anyio
 import anyio.to_thread
@@ -56,27 +54,16 @@ class CommandResult:
     truncated: bool
 
 
-class CommandGroups:
+class Leftovers:
     """What the commands of one attempt left running in the background; it dies with the attempt.
 
     Their output is read and thrown away meanwhile, so that a server which logs neither blocks nor
-    is killed by a closed pipe.
+    is killed by a closed pipe. Whoever makes one closes it.
     """
 
     def __init__(self, processes: ProcessGroups) -> None:
         self.processes = processes
         self._outputs: dict[int, int | None] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def running(self) -> tuple[int, ...]:
@@ -125,8 +112,7 @@ async def run_command(
     cwd: Path,
     timeout_s: float,
     processes: ProcessGroups,
-    leftovers: CommandGroups | None = None,
-    env: Mapping[str, str] | None = None,
+    leftovers: Leftovers | None = None,
     output_limit: int = OUTPUT_LIMIT,
     keep: Keep = "tail",
     clock: Clock | None = None,
@@ -135,16 +121,15 @@ async def run_command(
 
     A background process does not delay the return, whatever it holds open. It goes to `leftovers`
     or, without them, is killed here. At the timeout the group gets SIGTERM, two seconds later
-    SIGKILL; a cancelled call kills it at once. `env` defaults to our environment without keys.
+    SIGKILL; a cancelled call kills it at once. It sees our environment without keys.
 
     Raises: ToolError, when the command cannot be started.
     """
     argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
-    environment = tool_environment(os.environ) if env is None else dict(env)
     clock = clock or SystemClock()
     started = clock.monotonic()
     capture = Capture(output_limit, keep)
-    process, output = await anyio.to_thread.run_sync(_start, argv, cwd, environment, processes)
+    process, output = await anyio.to_thread.run_sync(_start, argv, cwd, processes)
     child = _Child(process, output, capture)
     finished = False
     try:
@@ -185,9 +170,7 @@ def group_lives(pgid: int) -> bool:
 _Started = tuple[subprocess.Popen[bytes], int]
 
 
-def _start(
-    argv: Sequence[str], cwd: Path, env: Mapping[str, str], processes: ProcessGroups
-) -> _Started:
+def _start(argv: Sequence[str], cwd: Path, processes: ProcessGroups) -> _Started:
     """Start, make known, open the gate; in this order, in one hop."""
     if not argv:
         raise ToolError("the command is empty")
@@ -201,7 +184,7 @@ def _start(
             stdout=write_end,
             stderr=write_end,
             cwd=cwd,
-            env=env,
+            env=tool_environment(os.environ),
             start_new_session=True,
         )
     except (OSError, ValueError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import pytest
 
 from runner.team.outcome import Done, Failed, HandedBack, LimitReached
 from runner.testing.model import ScriptedModel, call, calls, say, submit
-from runner.work.commands import CommandGroups
+from runner.work.commands import Leftovers
 from runner.work.history import INTERRUPTED, History
 from runner.work.loop import run_attempt
 from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, ToolSpec, UserTurn
@@ -226,8 +227,8 @@ async def test_a_tool_that_breaks_or_takes_too_long_costs_one_call_each(stage: S
     box = Toolbox(tools={f.__name__: tool(f) for f in (fine, breaks, hangs)})
     path = task_transcript(stage.layout, task)
     async with Transcript(path, stage.clock, str) as transcript:
-        with CommandGroups(stage.mate.processes) as commands:
-            means = ours.means(equipment, task, stage.mate, commands, transcript)
+        with closing(Leftovers(stage.mate.processes)) as leftovers:
+            means = ours.means(equipment, task, stage.mate, leftovers, transcript)
             attempt = await ours.begin(replace(means, toolbox=box, call_limit_s=0.05))
             outcome = await run_attempt(attempt, 10)
 

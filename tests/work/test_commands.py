@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from pathlib import Path
 
 import anyio
@@ -14,7 +15,7 @@ import pytest
 
 from runner.errors import ToolError
 from runner.team.guardian import ProcessGroups
-from runner.work.commands import CommandGroups, CommandResult, group_lives, run_command
+from runner.work.commands import CommandResult, Leftovers, group_lives, run_command
 
 IGNORES_TERM = "trap '' TERM; "
 
@@ -165,7 +166,7 @@ async def test_a_server_lives_and_may_log_until_the_attempt_ends(
     tmp_path: Path, processes: ProcessGroups, witness: Witness
 ) -> None:
     server = f"({IGNORES_TERM}exec 9>witness; head -c 300000 /dev/zero; echo ok >&9; sleep 60) &"
-    with CommandGroups(processes) as leftovers:
+    with closing(Leftovers(processes)) as leftovers:
         result = await run_command(
             server, cwd=tmp_path, timeout_s=10, processes=processes, leftovers=leftovers
         )
@@ -182,7 +183,7 @@ async def test_a_background_process_that_ended_is_forgotten(
     tmp_path: Path, processes: ProcessGroups, witness: Witness
 ) -> None:
     os.mkfifo(tmp_path / "go")
-    with CommandGroups(processes) as leftovers:
+    with closing(Leftovers(processes)) as leftovers:
         await run_command(
             "(exec 9>witness >/dev/null 2>&1; read -r _ <go) &",
             cwd=tmp_path,
@@ -201,7 +202,7 @@ async def test_a_background_process_that_ended_is_forgotten(
 async def test_nothing_is_kept_of_a_command_without_background(
     tmp_path: Path, processes: ProcessGroups
 ) -> None:
-    with CommandGroups(processes) as leftovers:
+    with closing(Leftovers(processes)) as leftovers:
         await run_command(
             "true", cwd=tmp_path, timeout_s=10, processes=processes, leftovers=leftovers
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import anyio.to_thread
 from runner.core.files import clean_text
 from runner.core.ids import random_id
 from runner.errors import RunnerError, ToolError
-from runner.work.commands import CommandGroups
+from runner.work.commands import Leftovers
 from runner.work.messages import ToolSpec
 from runner.work.tools.arguments import checked_arguments
 from runner.work.workspace import Workspace
@@ -37,7 +38,7 @@ class ToolContext:
 
     workspace: Workspace
     teammate: Teammate
-    commands: CommandGroups
+    leftovers: Leftovers
     agent: AgentDefinition
     task: Task | None
     find_agent: Callable[[str], AgentDefinition]
@@ -46,6 +47,16 @@ class ToolContext:
 
 
 ToolFunction = Callable[[Mapping[str, Any], ToolContext], Awaitable[str]]
+
+
+def in_thread(function: Callable[..., str]) -> ToolFunction:
+    """A tool that is one thread hop: the workspace, then the arguments by their names."""
+
+    async def run(arguments: Mapping[str, Any], context: ToolContext) -> str:
+        call = partial(function, context.workspace, **arguments)
+        return await anyio.to_thread.run_sync(call)
+
+    return run
 
 
 def parameters(required: str = "", **properties: Mapping[str, Any]) -> Mapping[str, Any]:

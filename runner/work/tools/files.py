@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import anyio.to_thread
 
 from runner.core.files import clean_text
 from runner.errors import ToolError
 from runner.work.messages import ToolSpec
-from runner.work.tools.base import Tool, ToolContext, parameters
+from runner.work.tools.base import Tool, in_thread, parameters
 from runner.work.workspace import CLOSED, Workspace
 
 READ_LINES = 2_000
@@ -27,21 +23,11 @@ _BOM = "\ufeff"
 _PATH = {"type": "string", "description": "Path of the file, relative to the workspace."}
 
 
-async def _read(arguments: Mapping[str, Any], context: ToolContext) -> str:
-    return await anyio.to_thread.run_sync(
-        read_page,
-        context.workspace,
-        arguments["path"],
-        arguments.get("offset", 1),
-        arguments.get("limit", READ_LINES),
-    )
-
-
-def read_page(workspace: Workspace, path_text: str, offset: int, limit: int) -> str:
+def read_page(workspace: Workspace, path: str, offset: int = 1, limit: int = READ_LINES) -> str:
     """Lines `offset` (from 1) to `offset + limit - 1`, and a note if there are more."""
-    path = workspace.resolve(path_text)
-    data = _load(workspace, path)
-    name = workspace.name(path)
+    file = workspace.resolve(path)
+    data = _load(workspace, file)
+    name = workspace.name(file)
     if b"\0" in data[:_SNIFF]:
         return f"[{name} is a binary file of {len(data)} bytes; it cannot be shown as text]"
     if not data:
@@ -81,44 +67,32 @@ def _load(workspace: Workspace, path: Path) -> bytes:
             return stream.read()
 
 
-async def _write(arguments: Mapping[str, Any], context: ToolContext) -> str:
-    return await anyio.to_thread.run_sync(
-        _write_file, context.workspace, arguments["path"], arguments["content"]
-    )
-
-
-def _write_file(workspace: Workspace, path_text: str, content: str) -> str:
-    path = workspace.resolve(path_text, for_write=True)
+def write_file(workspace: Workspace, path: str, content: str) -> str:
+    """Make the file `path`, or replace it whole. Raises: ToolError."""
+    file = workspace.resolve(path, for_write=True)
     data = content.encode()
-    existed = path.exists()
-    workspace.write(path, data)
+    existed = file.exists()
+    workspace.write(file, data)
     verb = "replaced" if existed else "created"
-    return f"{verb} {workspace.name(path)} ({len(data)} bytes)"
-
-
-async def _edit(arguments: Mapping[str, Any], context: ToolContext) -> str:
-    return await anyio.to_thread.run_sync(
-        edit_file,
-        context.workspace,
-        arguments["path"],
-        arguments["old_string"],
-        arguments["new_string"],
-        arguments.get("replace_all", False),
-    )
+    return f"{verb} {workspace.name(file)} ({len(data)} bytes)"
 
 
 def edit_file(
-    workspace: Workspace, path_text: str, old: str, new: str, replace_all: bool = False
+    workspace: Workspace, path: str, old_string: str, new_string: str, replace_all: bool = False
 ) -> str:
-    """Replace `old`, which must occur exactly once unless `replace_all`. Raises: ToolError."""
-    path = workspace.resolve(path_text, for_write=True)
-    name = workspace.name(path)
+    """Replace `old_string`, which must occur exactly once unless `replace_all`.
+
+    Raises: ToolError.
+    """
+    file = workspace.resolve(path, for_write=True)
+    name = workspace.name(file)
+    old, new = old_string, new_string
     if not old:
         raise ToolError("old_string is empty; use write to make a new file")
     if old == new:
         raise ToolError("old_string and new_string are the same; nothing would change")
     try:
-        text = _load(workspace, path).decode("utf-8")
+        text = _load(workspace, file).decode("utf-8")
     except UnicodeDecodeError as error:
         raise ToolError(f"{name} is not UTF-8 text; an edit would damage it") from error
     if old not in text and "\r\n" in text:
@@ -131,25 +105,20 @@ def edit_file(
         raise ToolError(
             f"{name}: old_string was found {count} times; add lines around it, or set replace_all"
         )
-    workspace.write(path, text.replace(old, new).encode())
+    workspace.write(file, text.replace(old, new).encode())
     return f"edited {name} ({count} {'place' if count == 1 else 'places'})"
 
 
-async def _ls(arguments: Mapping[str, Any], context: ToolContext) -> str:
-    return await anyio.to_thread.run_sync(
-        _list_directory, context.workspace, arguments.get("path", ".")
-    )
-
-
-def _list_directory(workspace: Workspace, path_text: str) -> str:
-    path = workspace.resolve(path_text)
+def list_directory(workspace: Workspace, path: str = ".") -> str:
+    """The names in a directory, one a line; folders end in a slash. Raises: ToolError."""
+    folder = workspace.resolve(path)
     try:
-        with os.scandir(path) as entries:
+        with os.scandir(folder) as entries:
             names = sorted(_entry(entry) for entry in entries if entry.name.lower() not in CLOSED)
     except NotADirectoryError as error:
-        raise ToolError(f"{workspace.name(path)} is not a directory; use read") from error
+        raise ToolError(f"{workspace.name(folder)} is not a directory; use read") from error
     except OSError as error:
-        raise ToolError(f"{workspace.name(path)}: {error.strerror}") from error
+        raise ToolError(f"{workspace.name(folder)}: {error.strerror}") from error
     if not names:
         return "[empty directory]"
     if len(names) > _LS_ENTRIES:
@@ -174,7 +143,7 @@ def _size(entry: os.DirEntry[str]) -> str:
 
 READ = Tool(
     read_only=True,
-    run=_read,
+    run=in_thread(read_page),
     spec=ToolSpec(
         name="read",
         description=(
@@ -191,7 +160,7 @@ READ = Tool(
 )
 
 WRITE = Tool(
-    run=_write,
+    run=in_thread(write_file),
     spec=ToolSpec(
         name="write",
         description="Create a file or replace it whole. Missing parent directories are made.",
@@ -200,7 +169,7 @@ WRITE = Tool(
 )
 
 EDIT = Tool(
-    run=_edit,
+    run=in_thread(edit_file),
     spec=ToolSpec(
         name="edit",
         description=(
@@ -219,7 +188,7 @@ EDIT = Tool(
 
 LS = Tool(
     read_only=True,
-    run=_ls,
+    run=in_thread(list_directory),
     spec=ToolSpec(
         name="ls",
         description="List a directory (default: the workspace). Directories end in a slash.",

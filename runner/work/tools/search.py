@@ -16,35 +16,28 @@ from runner.errors import ToolError
 from runner.work.commands import run_command
 from runner.work.messages import ToolSpec
 from runner.work.tools import scan
-from runner.work.tools.base import Tool, ToolContext, parameters
+from runner.work.tools.base import Tool, ToolContext, in_thread, parameters
 from runner.work.workspace import Workspace
 
 FIND_LIMIT = 1_000  # paths
 GREP_TIMEOUT_S = 30.0
 _GREP_OUTPUT = 131_072  # bytes
 _MOST_VISITED = 500_000
-_BAD_PATTERN = 2
 _NO_LINES = 1
 
 
-async def _find(arguments: Mapping[str, Any], context: ToolContext) -> str:
-    return await anyio.to_thread.run_sync(
-        find_paths, context.workspace, arguments["pattern"], arguments.get("path", ".")
-    )
-
-
-def find_paths(workspace: Workspace, pattern: str, path_text: str = ".") -> str:
+def find_paths(workspace: Workspace, pattern: str, path: str = ".") -> str:
     """Paths relative to the workspace, one a line; folders end in a slash."""
-    start = _existing(workspace, path_text)
+    start = _existing(workspace, path)
     prefix = _prefix(workspace, start)
     glob = scan.Glob(pattern)
     found: list[str] = []
-    for count, (path, is_folder) in enumerate(scan.walk(str(start))):
+    for count, (name, is_folder) in enumerate(scan.walk(str(start))):
         if count == _MOST_VISITED or len(found) == FIND_LIMIT:
             found.append("[stopped here; narrow the pattern or the path]")
             break
-        if glob.matches(path):
-            found.append(clean_text(f"{prefix}{path}{'/' if is_folder else ''}"))
+        if glob.matches(name):
+            found.append(clean_text(f"{prefix}{name}{'/' if is_folder else ''}"))
     return "\n".join(found) or f"[nothing matches {pattern}]"
 
 
@@ -91,16 +84,16 @@ def _prefix(workspace: Workspace, path: Path) -> str:
     return f"{workspace.name(path)}/" if path.is_dir() else workspace.name(path)
 
 
-def _existing(workspace: Workspace, path_text: str) -> Path:
-    path = workspace.resolve(path_text)
-    if not path.exists():
-        raise ToolError(f"{path_text}: no such file or directory")
-    return path
+def _existing(workspace: Workspace, path: str) -> Path:
+    found = workspace.resolve(path)
+    if not found.exists():
+        raise ToolError(f"{path}: no such file or directory")
+    return found
 
 
 FIND = Tool(
     read_only=True,
-    run=_find,
+    run=in_thread(find_paths),
     spec=ToolSpec(
         name="find",
         description=(

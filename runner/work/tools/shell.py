@@ -22,7 +22,7 @@ async def _bash(arguments: Mapping[str, Any], context: ToolContext) -> str:
         cwd=context.workspace.root,
         timeout_s=timeout_s,
         processes=context.teammate.processes,
-        leftovers=context.commands,
+        leftovers=context.leftovers,
         output_limit=_OUTPUT_LIMIT,
         keep="ends",
         clock=context.teammate.clock,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from runner.errors import UnknownAgent, UnknownRecipient
 from runner.team.guardian import ProcessGroups
 from runner.team.types import Mail, Teammate
 from runner.testing.board import make_board
-from runner.work.commands import CommandGroups
+from runner.work.commands import Leftovers
 from runner.work.tools import toolbox
 from runner.work.tools.base import ToolContext
 from runner.work.workspace import Workspace
@@ -111,11 +112,11 @@ def make_teammate(layout: Layout, letters: Letters | None = None) -> Teammate:
 async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     layout, letters = make_board(tmp_path / "root"), Letters()
     teammate = make_teammate(layout, letters)
-    with CommandGroups(teammate.processes) as commands:
+    with closing(Leftovers(teammate.processes)) as leftovers:
         context = ToolContext(
             workspace=Workspace(layout.workspace, readable=(layout.output,)),
             teammate=teammate,
-            commands=commands,
+            leftovers=leftovers,
             agent=AGENTS["task"],
             task=None,
             find_agent=find_agent,
