@@ -6,13 +6,13 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from runner.board.changes import Holding
-from runner.board.look import Look
+from runner.board.observer import Observer
 from runner.board.problem import Problem
 from runner.board.reading import keys_of_name
 from runner.board.session import Decide, Session
 from runner.board.snapshot import Snapshot
 from runner.board.task import Key, Task, key_of
+from runner.board.transitions import Holding
 from runner.core.clock import Clock
 from runner.core.events import Journal
 from runner.core.files import LOCK_TIMEOUT_S, LockVanished, locked, sweep_leftovers
@@ -57,8 +57,8 @@ class BoardFiles:
         self._cancelled = cancelled
         self._lock_timeout_s = lock_timeout_s
         self._chance = chance
-        self._look = Look(layout, clock=clock, own_run=run)
-        self._folder = self._look.folder
+        self._observer = Observer(layout, clock=clock, own_run=run)
+        self._folder = self._observer.folder
         self._holdings: dict[str, Holding] = {}
         self._told: frozenset[Problem] = frozenset()
         self._leftovers_swept = False
@@ -68,7 +68,7 @@ class BoardFiles:
 
         `settle`: a file that fails to parse is a problem at once, not at the second look.
         """
-        snapshot = self._look.snapshot(settle=settle)
+        snapshot = self._observer.snapshot(settle=settle)
         if self.run is not None:
             new = [problem for problem in snapshot.problems if problem not in self._told]
             for problem in new:

@@ -38,7 +38,7 @@ class CreatingStore(HoldingStore):
 
         def create(session: Session) -> Task:
             while True:
-                self._look.sweep()
+                self._observer.sweep()
                 task_id = self.next_id() if wanted is None else wanted
                 key = self._free_key(task_id)
                 file = f"task_{key}.json"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from runner.board import changes as fields_of
-from runner.board.changes import Holding
+from runner.board import transitions
 from runner.board.graph import is_open
 from runner.board.outlook import Refuses, RefusesFor, unfit
 from runner.board.returning import ReturningStore, is_held, required
@@ -15,12 +14,10 @@ from runner.board.saving import Changes, without
 from runner.board.session import Decide, Session
 from runner.board.snapshot import held_reason
 from runner.board.task import Claimant, Fence, Key, Task
+from runner.board.transitions import Holding
 from runner.core.files import WaitCancelled
 from runner.core.ids import random_id
 from runner.errors import ClaimLost, NotClaimable, TaskUnreadable
-
-Verdict = Callable[[Task], str | None]
-"""Says why a task cannot be claimed whatever its blockers, or None."""
 
 
 class HoldingStore(ReturningStore):
@@ -38,15 +35,15 @@ class HoldingStore(ReturningStore):
         A store without a run claims by hand. Stale claims go back first. Every condition is
         checked again under the lock, on the files as they then are. Raises: BoardBusy, SaveFailed.
         """
-        swept = self._look.freshen()
+        swept = self._observer.freshen()
         self._return_all_stale()
         self._restore_dropped()
-        verdict = _verdict(claimant, refuses_for, only)
+        refuses = _refuses(claimant, refuses_for, only)
         while True:
-            if next(self._candidates(claimant, verdict), None) is not None:
+            if next(self._candidates(claimant, refuses), None) is not None:
                 try:
                     task = self._hop(
-                        lambda session: self._claim_first(session, claimant, verdict),
+                        lambda session: self._claim_first(session, claimant, refuses),
                         claiming=True,
                     )
                 except WaitCancelled:
@@ -55,7 +52,7 @@ class HoldingStore(ReturningStore):
                     return task
             if swept:
                 return None
-            self._look.sweep()
+            self._observer.sweep()
             swept = True
 
     def claim(
@@ -69,12 +66,12 @@ class HoldingStore(ReturningStore):
 
         Raises: TaskNotFound, NotClaimable, TaskUnreadable, BoardBusy, SaveFailed.
         """
-        self._look.sweep()
+        self._observer.sweep()
         self._return_all_stale()
         found = self.find(task_id)
-        verdict = _verdict(claimant, refuses_for, None)
+        refuses = _refuses(claimant, refuses_for, None)
         return self._hop(
-            lambda session: self._claim(session, found, claimant, verdict), claiming=True
+            lambda session: self._claim(session, found, claimant, refuses), claiming=True
         )
 
     def holds(self, fence: Fence) -> bool:
@@ -107,7 +104,7 @@ class HoldingStore(ReturningStore):
 
         `facts` go to the journal. Raises: ClaimLost, BoardBusy, SaveFailed.
         """
-        self._look.freshen()
+        self._observer.freshen()
         now = self._clock.now()
         return self._end(
             fence,
@@ -128,7 +125,7 @@ class HoldingStore(ReturningStore):
         now = self._clock.now()
         return self._end(
             fence,
-            lambda task: fields_of.failing(now=now, error=error, result=result, usage=usage),
+            lambda task: transitions.failing(now=now, error=error, result=result, usage=usage),
             event="task.failed",
             facts={"error": error},
         )
@@ -150,24 +147,24 @@ class HoldingStore(ReturningStore):
 
         def decide(task: Task) -> Changes:
             if not fault:
-                return fields_of.returning(task, usage=usage)
-            return fields_of.faulting(
+                return transitions.returning(task, usage=usage)
+            return transitions.faulting(
                 task, reason, now=now, since=now, chance=self._chance(), usage=usage
             )
 
         event = "task.retried" if fault else "task.released"
         return self._end(fence, decide, event=event, facts={"reason": reason})
 
-    def _candidates(self, claimant: Claimant, verdict: Verdict) -> Iterator[Task]:
+    def _candidates(self, claimant: Claimant, refuses: Refuses) -> Iterator[Task]:
         """What could be claimed as far as it is known, in claiming order."""
         for task in self._folder.waiting_for(claimant.name):
-            if self._hindrance(task, verdict) is None:
+            if self._hindrance(task, refuses) is None:
                 yield task
 
-    def _hindrance(self, task: Task, verdict: Verdict) -> str | None:
+    def _hindrance(self, task: Task, refuses: Refuses) -> str | None:
         if task.status != "pending":
             if task.status == "in_progress":
-                return held_reason(task, self._look.place)
+                return held_reason(task, self._observer.place)
             return f"is {task.status or 'not understood'}"
         for key in task.blocked_by:
             blocker = self._folder.tasks.get(key)
@@ -176,24 +173,24 @@ class HoldingStore(ReturningStore):
                 return f"blocked by {key} ({state})"
         if task.retry_at is not None and task.retry_at > self._clock.now():
             return f"retried from {task.retry_at:%H:%M:%S} UTC on"
-        return verdict(task)
+        return refuses(task)
 
-    def _claim_first(self, session: Session, claimant: Claimant, verdict: Verdict) -> Task | None:
-        for task in self._candidates(claimant, verdict):
+    def _claim_first(self, session: Session, claimant: Claimant, refuses: Refuses) -> Task | None:
+        for task in self._candidates(claimant, refuses):
             with contextlib.suppress(NotClaimable, TaskUnreadable):
-                return self._claim(session, task, claimant, verdict)
+                return self._claim(session, task, claimant, refuses)
         return None
 
-    def _claim(self, session: Session, seen: Task, claimant: Claimant, verdict: Verdict) -> Task:
+    def _claim(self, session: Session, seen: Task, claimant: Claimant, refuses: Refuses) -> Task:
         """The claim path: read again, check everything again, count the attempt, write."""
-        claim_id, now, place = random_id(), self._clock.now(), self._look.own_place()
+        claim_id, now, place = random_id(), self._clock.now(), self._observer.own_place()
 
         def claimed(task: Task) -> dict[str, Any]:
-            claim = fields_of.new_claim(
+            claim = transitions.new_claim(
                 task, claim_id, run=self.run, by=claimant.name, now=now, place=place
             )
-            closed = fields_of.unblocking(task, lambda key: True)
-            return closed | fields_of.claiming(task, claim, owner=claimant.name, now=now)
+            closed = transitions.unblocking(task, lambda key: True)
+            return closed | transitions.claiming(task, claim, owner=claimant.name, now=now)
 
         def decide(task: Task) -> Changes:
             if task.key != seen.key or self._meant(task).file != seen.file:
@@ -202,7 +199,7 @@ class HoldingStore(ReturningStore):
             for key in task.blocked_by:
                 if key in self._folder.tasks:
                     session.read(self._folder.tasks[key].file)
-            hindrance = self._hindrance(task, verdict)
+            hindrance = self._hindrance(task, refuses)
             if hindrance is not None:
                 raise NotClaimable(task.id, hindrance)
             return claimed(task)
@@ -222,7 +219,7 @@ class HoldingStore(ReturningStore):
         if holding is not None:
             return holding.before.file
         if fence.key not in self._folder.tasks:
-            self._look.sweep()
+            self._observer.sweep()
         task = self._folder.tasks.get(fence.key)
         return task.file if task is not None else ""
 
@@ -279,16 +276,16 @@ class HoldingStore(ReturningStore):
         self._rewrite_each(
             session,
             [task.file for task in self._waiting_on(key)],
-            lambda task: fields_of.unblocking(task, lambda one: one == key),
+            lambda task: transitions.unblocking(task, lambda one: one == key),
         )
 
     def _completing(self, task: Task, **facts: Any) -> dict[str, Any]:
         mirrored = {waiting.key for waiting in self._waiting_on(task.key)}
-        return fields_of.completing(raw=task.raw, **facts) | without(task.raw, "blocks", mirrored)
+        return transitions.completing(raw=task.raw, **facts) | without(task.raw, "blocks", mirrored)
 
 
-def _verdict(
+def _refuses(
     claimant: Claimant, refuses_for: RefusesFor | None, only: Collection[Key] | None
-) -> Verdict:
+) -> Refuses:
     refuses: Refuses | None = refuses_for(claimant) if refuses_for is not None else None
     return lambda task: unfit(task, claimant, refuses, only)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from runner.board import changes as fields_of
+from runner.board import transitions
 from runner.board.base import BoardFiles
 from runner.board.saving import Changes
 from runner.board.session import Session
@@ -18,22 +18,22 @@ class ReturningStore(BoardFiles):
 
     def take_over(self) -> list[Task]:
         """Claims by runs of other places go back, without fault."""
-        self._look.sweep()
-        place = self._look.own_place()
+        self._observer.sweep()
+        place = self._observer.own_place()
         elsewhere = [
             task
-            for task in self._look.in_progress()
+            for task in self._observer.in_progress()
             if (claim := task.claim) and claim.run is not None and claim.place != place
         ]
         return self._each(elsewhere, self._take_over)
 
     def return_stale(self) -> list[Task]:
         """Tasks of dead runs are pending again at once, or failed after their last attempt."""
-        self._look.freshen()
+        self._observer.freshen()
         return self._return_all_stale()
 
     def _return_all_stale(self) -> list[Task]:
-        return self._each(self._look.stale(), self._return_stale)
+        return self._each(self._observer.stale(), self._return_stale)
 
     def _each(self, tasks: list[Task], give_back: Callable[[Session, Task], Task]) -> list[Task]:
         """Give back what can be; what somebody changed meanwhile, or nobody can write, stays."""
@@ -58,11 +58,11 @@ class ReturningStore(BoardFiles):
             raise AssertionError("unreachable: a stale task has a claim")
         _, changed = session.rewrite(
             task.file,
-            lambda found: fields_of.faulting(
+            lambda found: transitions.faulting(
                 required(found, task.fence),
                 f"run {claim.run} died while {claim.by} worked on it",
                 now=now,
-                since=fields_of.claimed_at(claim, now),
+                since=transitions.claimed_at(claim, now),
                 chance=self._chance(),
             ),
         )
@@ -73,7 +73,7 @@ class ReturningStore(BoardFiles):
 
     def _take_over(self, session: Session, task: Task) -> Task:
         _, changed = session.rewrite(
-            task.file, lambda found: fields_of.returning(required(found, task.fence))
+            task.file, lambda found: transitions.returning(required(found, task.fence))
         )
         self._tell("task.released", changed, by=task.owner, reason="taken over from another place")
         return changed
@@ -87,7 +87,7 @@ class ReturningStore(BoardFiles):
 
     def _restore(self, fence: Fence, task: Task) -> bool:
         holding = self._holdings.get(fence.claim_id)
-        if holding is None or not fields_of.went_back(holding, task):
+        if holding is None or not transitions.went_back(holding, task):
             return False
         try:
             self._hop(lambda session: self._put_back(session, task.file, fence))
@@ -100,7 +100,7 @@ class ReturningStore(BoardFiles):
 
         def decide(task: Task) -> Changes:
             holding = self._holdings.get(fence.claim_id)
-            if holding is None or not fields_of.went_back(holding, task):
+            if holding is None or not transitions.went_back(holding, task):
                 raise ClaimLost(task.id, found_instead(task))
             return holding.changes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from runner.board import changes as fields_of
+from runner.board import transitions
 from runner.board.creating import CreatingStore, refuse_own_fields, refuse_unsafe_names
 from runner.board.fields import status_of
 from runner.board.folder import unblocked_by
@@ -59,7 +59,7 @@ class Store(CreatingStore):
         now = self._clock.now()
         return self._by_hand(
             task_id,
-            lambda task: fields_of.failing(now=now, error=error),
+            lambda task: transitions.failing(now=now, error=error),
             lambda task: self._allow_holder(task, claim_id, owner, force),
             event="task.failed",
             facts={"error": error},
@@ -82,7 +82,7 @@ class Store(CreatingStore):
         def allow(task: Task) -> None:
             by_hand = task.claim is not None and task.claim.run is None
             proof_needed = by_hand or claim_id is not None or owner is not None
-            if task.status != "in_progress" or self._look.is_live(task) or proof_needed:
+            if task.status != "in_progress" or self._observer.is_live(task) or proof_needed:
                 self._allow_holder(task, claim_id, owner, force)
 
         return self._by_hand(
@@ -132,13 +132,13 @@ class Store(CreatingStore):
             if task.status in _FINISHED and not force:
                 raise UsageError(f"task {task.id} is {task.status}; --force reopens it")
             if task.status == "in_progress" and not force:
-                raise TaskHeld(task.id, held_reason(task, self._look.place))
+                raise TaskHeld(task.id, held_reason(task, self._observer.place))
 
         return self._by_hand(task_id, self._reopening, allow, event="task.retried")
 
     def tidy(self) -> list[Task]:
         """Blockers that are done leave the lists of pending tasks, as claims do it one by one."""
-        self._look.sweep()
+        self._observer.sweep()
         known = self._folder.tasks
         listing = [
             task.file
@@ -150,7 +150,7 @@ class Store(CreatingStore):
             self._rewrite_each(
                 session,
                 listing,
-                lambda task: fields_of.unblocking(task, lambda key: _is_done(known, key)),
+                lambda task: transitions.unblocking(task, lambda key: _is_done(known, key)),
             )
             return [task for file in listing if (task := self._folder.entries[file].task)]
 
@@ -166,7 +166,7 @@ class Store(CreatingStore):
         facts: Mapping[str, Any] | None = None,
     ) -> Task:
         """One change by a person: allowed or not is judged on the file as it is now."""
-        self._look.sweep()
+        self._observer.sweep()
         file = self.find(task_id).file
 
         def checked(task: Task) -> Changes:
@@ -205,7 +205,7 @@ class Store(CreatingStore):
         return {}
 
     def _reopening(self, task: Task) -> dict[str, Any]:
-        changes = fields_of.reopening(task)
+        changes = transitions.reopening(task)
         if task.status == "completed":
             waiting = [one.id for one in self._set_free_by(task.key)]
             changes |= with_added(task.raw, "blocks", waiting)
@@ -220,8 +220,8 @@ class Store(CreatingStore):
         ]
 
     def _allow_not_live(self, task: Task, force: bool) -> None:
-        if not force and self._look.is_live(task):
-            raise TaskHeld(task.id, held_reason(task, self._look.place))
+        if not force and self._observer.is_live(task):
+            raise TaskHeld(task.id, held_reason(task, self._observer.place))
 
     def _allow_holder(
         self, task: Task, claim_id: str | None, owner: str | None, force: bool
@@ -234,9 +234,9 @@ class Store(CreatingStore):
             raise ClaimLost(task.id, f"the task is {task.status or 'not understood'}")
         if claim_id is not None:
             if task.claim is None or task.claim.id != claim_id:
-                raise ClaimLost(task.id, held_reason(task, self._look.place))
+                raise ClaimLost(task.id, held_reason(task, self._observer.place))
         elif owner is None or owner != task.owner:
-            raise TaskHeld(task.id, held_reason(task, self._look.place))
+            raise TaskHeld(task.id, held_reason(task, self._observer.place))
 
 
 def _is_done(tasks: Mapping[Key, Task], key: Key) -> bool:
@@ -245,7 +245,7 @@ def _is_done(tasks: Mapping[Key, Task], key: Key) -> bool:
 
 def _freeing(task: Task) -> Changes:
     """Nobody's again: also what is in progress without a claim that could tell who had it."""
-    changes = fields_of.returning(task)
+    changes = transitions.returning(task)
     return changes if task.claim is not None else changes | {"owner": ""}
 
 

@@ -124,7 +124,7 @@ def test_a_stale_task_that_somebody_broke_meanwhile_is_passed_over(desk: Desk) -
     for task_id in (1, 2, 3):
         desk.dead_claim("r1", task_id)
     store = desk.store()
-    store._look.sweep()
+    store._observer.sweep()
     desk.path(1).write_text("{")
     desk.change(2, status="completed")
     assert [task.id for task in store.return_stale()] == [3]

@@ -18,7 +18,7 @@ _SMALL_BOARD = 200
 _SWEEP_SHARE = 10
 
 
-class Look:
+class Observer:
     """One process's picture of the board, brought up to date at each look."""
 
     def __init__(self, layout: Layout, *, clock: Clock, own_run: str | None) -> None:
