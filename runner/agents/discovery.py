@@ -63,10 +63,6 @@ class Discovery:
     def shadowed(self) -> tuple[FoundFile, ...]:
         return tuple(found for found in self.files if found.state == "shadowed")
 
-    @property
-    def skipped(self) -> tuple[FoundFile, ...]:
-        return tuple(found for found in self.files if found.state == "skipped")
-
     def get(self, name: str) -> AgentDefinition | None:
         """The agent of exactly this name."""
         return next((agent for agent in self.agents if agent.name == name), None)

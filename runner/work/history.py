@@ -43,24 +43,16 @@ class History:
 
     def tell(self, text: str, results: Sequence[ToolResult] = ()) -> None:
         """Add to the user's side; joins the last turn if that is the user's too."""
-        turn = _clean_user(UserTurn(results=tuple(results), text=text))
-        if turn.results or turn.text:
-            self._append(turn)
+        _add(self._turns, _clean_user(UserTurn(results=tuple(results), text=text)))
 
     def hear(self, text: str, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         """Add a model's turn. Gives the calls back as they are kept: with unique ids.
 
         A turn with neither text nor calls leaves no trace.
         """
-        kept = []
-        for call in calls:
-            cleaned = _clean_call(call, self._ids)
-            self._ids.add(cleaned.id)
-            kept.append(cleaned)
-        text = _clean_block(text)
-        if text or kept:
-            self._append(AssistantTurn(text=text, calls=tuple(kept)))
-        return tuple(kept)
+        kept = tuple(_clean_call(call, self._ids) for call in calls)
+        _add(self._turns, AssistantTurn(text=_clean_block(text), calls=kept))
+        return kept
 
     def for_request(self) -> tuple[Turn, ...]:
         """All turns, checked. Raises: BrokenHistory."""
@@ -78,12 +70,6 @@ class History:
         asked = self._turns[at] if at >= 0 else None
         if isinstance(asked, AssistantTurn):
             self.tell("", [interrupted(call) for call in asked.calls[len(results) :]])
-
-    def _append(self, turn: Turn) -> None:
-        if self._turns and (joined := _joined(self._turns[-1], turn)) is not None:
-            self._turns[-1] = joined
-        else:
-            self._turns.append(turn)
 
 
 def check(turns: Sequence[Turn], *, continues: bool = False) -> None:
@@ -158,11 +144,7 @@ def mended(turns: Iterable[Turn]) -> tuple[Turn, ...]:
             pending = []
             continue
         _add(whole, _answering(UserTurn(), pending))
-        pending = []
-        for call in turn.calls:
-            kept = _clean_call(call, taken)
-            taken.add(kept.id)
-            pending.append((call.id, kept))
+        pending = [(call.id, _clean_call(call, taken)) for call in turn.calls]
         _add(whole, AssistantTurn(text=turn.text, calls=tuple(kept for _, kept in pending)))
     _add(whole, _answering(UserTurn(), pending))
     if whole and isinstance(whole[0], AssistantTurn):
@@ -198,6 +180,7 @@ def interrupted(call: ToolCall) -> ToolResult:
 
 
 def _add(whole: list[Turn], turn: Turn) -> None:
+    """Put a turn behind the others; joins the last one of its role, and nothing adds nothing."""
     parts = turn.results if isinstance(turn, UserTurn) else turn.calls
     if not parts and not turn.text:
         return
@@ -229,12 +212,16 @@ def _clean_user(turn: UserTurn) -> UserTurn:
 
 
 def _clean_call(call: ToolCall, taken: set[str]) -> ToolCall:
-    """The call as it may be sent again: a fresh id where needed, arguments that are an object."""
+    """The call as it may be sent again: arguments that are an object, an id that is new.
+
+    The id joins `taken`.
+    """
     name = call.name or "unnamed"
     wanted = call.id or f"call_{len(taken) + 1}"
     fresh, number = wanted, 2
     while fresh in taken:
         fresh, number = f"{wanted}_{number}", number + 1
+    taken.add(fresh)
     return ToolCall(id=fresh, name=name, arguments=call.arguments or {}, raw=call.raw)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Protocol, runtime_checkable
 
 import anyio
@@ -37,6 +37,15 @@ class Spent:
     usd: float | None = 0.0
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
+class Reservation:
+    """Room for one call. `reply` is set by who makes the call."""
+
+    tokens: int = 0
+    usd: float = 0.0
+    reply: ModelReply | None = None
+
+
 class Ledger:
     """One for all teammates of a run; ceilings are judged on spent plus reserved."""
 
@@ -44,47 +53,51 @@ class Ledger:
         self._budget = budget
         self._tokens = 0
         self._usd: float | None = 0.0
-        self._reserved: dict[Reservation, None] = {}
+        self._reserved: list[Reservation] = []
         self._settled = anyio.Event()
 
     @property
     def spent(self) -> Spent:
         return Spent(tokens=self._tokens, usd=self._usd)
 
-    async def reserve(self, model: Model, request: ModelRequest) -> Reservation:
+    @asynccontextmanager
+    async def reserve(self, model: Model, request: ModelRequest) -> AsyncIterator[Reservation]:
         """Room for one call; waits while only the calls in flight take it up.
 
+        The room is given back at the end of the block; `reply` is what the call really took.
         Raises: BudgetReached.
         """
-        tokens, usd = self._may_take(model, request)
-        wanted = Reservation(self, tokens, usd)
-        while True:
-            if reason := self._over(tokens, usd):
-                raise BudgetReached(reason)
-            in_flight = list(self._reserved)
-            if not self._over(
-                tokens + sum(one.tokens for one in in_flight),
-                usd + sum(one.usd for one in in_flight),
-            ):
-                self._reserved[wanted] = None
-                return wanted
+        wanted = self._may_take(model, request)
+        while not self._has_room(wanted):
             await self._settled.wait()
+        self._reserved.append(wanted)
+        try:
+            yield wanted
+        finally:
+            self._settle(wanted)
 
-    def _may_take(self, model: Model, request: ModelRequest) -> tuple[int, float]:
-        """(tokens, usd) of one call at most; not counted out where there is no ceiling."""
+    def _has_room(self, wanted: Reservation) -> bool:
+        """Beside the calls in flight. Raises: BudgetReached, when not even without them."""
+        if reason := self._over(wanted.tokens, wanted.usd):
+            raise BudgetReached(reason)
+        together = [wanted, *self._reserved]
+        return not self._over(sum(one.tokens for one in together), sum(one.usd for one in together))
+
+    def _may_take(self, model: Model, request: ModelRequest) -> Reservation:
+        """What one call takes at most; not counted out where there is no ceiling."""
         if self._budget.tokens is None and self._budget.usd is None:
-            return 0, 0.0
+            return Reservation()
         tokens_in = _tokens_in(request)
         tokens_out = request.max_output_tokens or OUTPUT_RESERVE
         if self._budget.usd is None:
-            return tokens_in + tokens_out, 0.0
+            return Reservation(tokens=tokens_in + tokens_out)
         price = model.price_usd(tokens_in, tokens_out) if isinstance(model, Priced) else None
         if price is None or self._usd is None:
             raise BudgetReached(
                 f"the price of {model.name} is unknown, so a ceiling of "
                 f"{self._budget.usd:g} usd cannot be kept; use --max-tokens instead"
             )
-        return tokens_in + tokens_out, price
+        return Reservation(tokens=tokens_in + tokens_out, usd=price)
 
     def _over(self, tokens: int, usd: float) -> str | None:
         ceiling = self._budget.tokens
@@ -100,31 +113,14 @@ class Ledger:
             )
         return None
 
-    def _settle(self, reservation: Reservation, reply: ModelReply | None) -> None:
-        del self._reserved[reservation]
-        if reply is not None:
+    def _settle(self, reservation: Reservation) -> None:
+        self._reserved.remove(reservation)
+        if (reply := reservation.reply) is not None:
             self._tokens += reply.input_tokens + reply.output_tokens
             known = self._usd is not None and reply.usd is not None
             self._usd = (self._usd or 0.0) + (reply.usd or 0.0) if known else None
         self._settled.set()
         self._settled = anyio.Event()
-
-
-class Reservation(AbstractContextManager["Reservation"]):
-    """Room that is given back at the end of the block; `reply` is what the call really took."""
-
-    def __init__(self, ledger: Ledger, tokens: int, usd: float) -> None:
-        self.tokens, self.usd = tokens, usd
-        self.reply: ModelReply | None = None
-        self._ledger = ledger
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._ledger._settle(self, self.reply)
 
 
 def _tokens_in(request: ModelRequest) -> int:

@@ -81,7 +81,7 @@ async def _ask(attempt: Attempt) -> ModelReply | Outcome:
     """One reply, or what its failure means for the attempt."""
     means, request = attempt.means, attempt.request()
     try:
-        with await means.ledger.reserve(means.model, request) as room:
+        async with means.ledger.reserve(means.model, request) as room:
             reply = await ask(means.model, request, means.gate, waiting=attempt.extend)
             room.reply = reply
             return reply

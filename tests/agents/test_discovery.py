@@ -34,7 +34,9 @@ def test_one_bad_file_does_not_hide_its_neighbours_and_is_named(tmp_path: Path) 
     discovery = discover_agents(tmp_path, tmp_path / "home")
     assert own_names(tmp_path) == ["a"]
     assert discovery.warnings == (f"{bad}: skipped: `description` is missing or empty",)
-    assert [found.parsed.file for found in discovery.skipped] == [str(bad)]
+    assert [found.parsed.file for found in discovery.files if found.state == "skipped"] == [
+        str(bad)
+    ]
 
 
 def test_files_that_are_no_agents_make_no_noise(tmp_path: Path) -> None:

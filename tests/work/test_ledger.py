@@ -10,6 +10,7 @@ from runner.testing.model import ScriptedModel
 from runner.work.ledger import BudgetReached, Ledger, Spent
 from runner.work.messages import (
     AssistantTurn,
+    Model,
     ModelReply,
     ModelRequest,
     ToolCall,
@@ -42,45 +43,46 @@ class Unpriced:
         return ModelReply()
 
 
+async def spend(ledger: Ledger, model: Model, reply: ModelReply | None = None) -> None:
+    async with ledger.reserve(model, REQUEST) as room:
+        room.reply = reply
+
+
 async def test_without_a_ceiling_everything_is_counted_and_nothing_refused() -> None:
     ledger = Ledger(Budget())
-    with await ledger.reserve(MODEL, REQUEST) as room:
-        room.reply = ModelReply(input_tokens=7, output_tokens=3, usd=0.5)
+    await spend(ledger, MODEL, ModelReply(input_tokens=7, output_tokens=3, usd=0.5))
 
     assert ledger.spent == Spent(tokens=10, usd=0.5)
 
 
 async def test_a_call_that_may_cross_the_token_ceiling_is_not_made() -> None:
     ledger = Ledger(Budget(tokens=500))
-    with await ledger.reserve(MODEL, REQUEST) as room:
-        room.reply = ModelReply(input_tokens=250, output_tokens=0, usd=0.0)
+    await spend(ledger, MODEL, ModelReply(input_tokens=250, output_tokens=0, usd=0.0))
 
     with pytest.raises(BudgetReached, match="250 of 500 tokens are spent"):
-        await ledger.reserve(MODEL, REQUEST)
+        await spend(ledger, MODEL)
 
 
 async def test_a_call_that_may_cross_the_money_ceiling_is_not_made() -> None:
     ledger = Ledger(Budget(usd=0.5))
-    with await ledger.reserve(Dear(), REQUEST) as room:
-        room.reply = ModelReply(usd=0.3)
+    await spend(ledger, Dear(), ModelReply(usd=0.3))
 
     with pytest.raises(BudgetReached, match=r"0.3000 of 0.5 usd are spent"):
-        await ledger.reserve(Dear(), REQUEST)
+        await spend(ledger, Dear())
 
 
 async def test_an_unknown_price_fails_closed_under_a_money_ceiling() -> None:
     with pytest.raises(BudgetReached, match="price of other/one is unknown"):
-        await Ledger(Budget(usd=9)).reserve(Unpriced(), REQUEST)
+        await spend(Ledger(Budget(usd=9)), Unpriced())
 
 
 async def test_a_reply_of_unknown_price_closes_the_money_ceiling() -> None:
     ledger = Ledger(Budget(usd=9))
-    with await ledger.reserve(MODEL, REQUEST) as room:
-        room.reply = ModelReply(usd=None)
+    await spend(ledger, MODEL, ModelReply(usd=None))
 
     assert ledger.spent.usd is None
     with pytest.raises(BudgetReached):
-        await ledger.reserve(MODEL, REQUEST)
+        await spend(ledger, MODEL)
 
 
 async def test_room_that_others_only_hold_is_waited_for() -> None:
@@ -88,11 +90,11 @@ async def test_room_that_others_only_hold_is_waited_for() -> None:
     got = anyio.Event()
 
     async def second() -> None:
-        with await ledger.reserve(Dear(), REQUEST):
+        async with ledger.reserve(Dear(), REQUEST):
             got.set()
 
     async with anyio.create_task_group() as tasks:
-        with await ledger.reserve(Dear(), REQUEST):
+        async with ledger.reserve(Dear(), REQUEST):
             tasks.start_soon(second)
             await anyio.lowlevel.checkpoint()
             assert not got.is_set()
@@ -101,9 +103,9 @@ async def test_room_that_others_only_hold_is_waited_for() -> None:
 
 async def test_a_call_that_failed_gives_its_room_back() -> None:
     ledger = Ledger(Budget(tokens=500))
-    with pytest.raises(OSError, match="cut"), await ledger.reserve(MODEL, REQUEST):
-        raise OSError("cut")
+    with pytest.raises(OSError, match="cut"):
+        async with ledger.reserve(MODEL, REQUEST):
+            raise OSError("cut")
 
     assert ledger.spent == Spent()
-    with await ledger.reserve(MODEL, REQUEST):
-        pass
+    await spend(ledger, MODEL)

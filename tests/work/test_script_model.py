@@ -12,7 +12,6 @@ from runner.errors import (
     ContextOverflow,
     ModelOverloaded,
     ModelRejected,
-    ModelUnavailable,
 )
 from runner.work.messages import ModelReply, ModelRequest, UserTurn
 from runner.work.models.script import ScriptModel, load_script
@@ -155,8 +154,3 @@ async def test_a_message_turn_needs_no_entry(tmp_path: Path) -> None:
 def test_a_wrong_script_is_refused_with_file_and_key(tmp_path: Path, text: str, where: str) -> None:
     with pytest.raises(ConfigError, match=f"script.yaml: .*{where}|script.yaml: {where}"):
         script(tmp_path, text)
-
-
-def test_a_missing_script_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelUnavailable, match=r"script file .*none.yaml is missing"):
-        load_script(tmp_path / "none.yaml")

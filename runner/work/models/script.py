@@ -24,7 +24,6 @@ from runner.errors import (
     ContextOverflow,
     ModelOverloaded,
     ModelRejected,
-    ModelUnavailable,
 )
 from runner.work.messages import ModelReply, ModelRequest, ToolCall
 
@@ -143,9 +142,7 @@ def _cut(call: ToolCall | None, prefix: str) -> ToolCall:
 
 
 def load_script(path: Path) -> Script:
-    """Read and check a whole script. Raises: ModelUnavailable without a file; ConfigError."""
-    if not path.is_file():
-        raise ModelUnavailable(f"script file {path} is missing")
+    """Read and check a whole script. Raises: ConfigError."""
     content = read_yaml(path)
     for key in content:
         if key not in ("tasks", "agents", "default"):

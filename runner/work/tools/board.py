@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import anyio.to_thread
 
+from runner.board.snapshot import State
 from runner.board.task import key_of, order_key
 from runner.core.files import encode_json
 from runner.core.ids import safe_name
@@ -144,10 +145,7 @@ LIST_TASKS = Tool(
             id=_ID,
             state={
                 "type": "string",
-                "enum": [
-                    *("ready", "assigned", "blocked", "waiting", "in_progress", "stale"),
-                    *("completed", "failed", "deleted", "unclaimable"),
-                ],
+                "enum": list(get_args(State)),
                 "description": "Only tasks in this state.",
             },
         ),
