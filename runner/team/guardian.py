@@ -66,14 +66,14 @@ class ProcessGroups:
 class GuardedGroups(ProcessGroups):
     """Process groups with a guardian, which is started with the first group.
 
-    `lock_descriptor` is the open descriptor of the run lock. Before the first group there is
+    `lock_descriptor` is the open descriptor of the run lock; None where there is no run. Before the first group there is
     nothing to guard, and the lock is free as soon as the run is gone: a run without commands
     pays for no process.
     """
 
-    def __init__(self, lock_descriptor: int) -> None:
+    def __init__(self, lock_descriptor: int | None) -> None:
         super().__init__()
-        self._lock_descriptor = lock_descriptor
+        self._inherited = () if lock_descriptor is None else (lock_descriptor,)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -112,7 +112,7 @@ class GuardedGroups(ProcessGroups):
             bufsize=0,
             cwd="/",
             env={},
-            pass_fds=(self._lock_descriptor,),
+            pass_fds=self._inherited,
             start_new_session=True,
         )
 
