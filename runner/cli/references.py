@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Collection, Iterator
 
 from runner.board.problem import Problem
@@ -12,16 +11,12 @@ from runner.board.task import Task
 from runner.core.ids import LEAD
 from runner.core.layout import Layout
 from runner.core.settings import Settings
+from runner.team.roster import known_names
 
 
 def roster_names(layout: Layout, settings: Settings) -> set[str]:
     """The configured members, those of runs that were, and the lead."""
-    names = {member.name for member in settings.members} | {LEAD}
-    try:
-        members = json.loads(layout.config.read_bytes())["members"]
-        return names | {str(member["name"]) for member in members}
-    except (OSError, ValueError, KeyError, TypeError):
-        return names
+    return {member.name for member in settings.members} | {LEAD} | known_names(layout)
 
 
 def unknown_agents(snapshot: Snapshot, names: Collection[str]) -> Iterator[Problem]:

@@ -157,6 +157,13 @@ def live_members(layout: Layout) -> tuple[str, ...]:
     return (LEAD, *(name for file in live_rosters(layout) for name in _names(file)))
 
 
+def known_names(layout: Layout) -> set[str]:
+    """Everybody in `config.json`: the teammates of the runs that were last at work here."""
+    members = _load(layout.config).get("members")
+    listed = members if isinstance(members, list) else []
+    return {str(one["name"]) for one in listed if isinstance(one, dict) and "name" in one}
+
+
 def _live(layout: Layout, own_run: str | None) -> list[dict[str, Any]]:
     """Without the own run, which is known better and must not be probed."""
     found = []

@@ -39,7 +39,7 @@ def test_looking_at_ready_tasks_loads_no_model_no_team_and_no_log(tmp_path: Path
     (tmp_path / ".tasks").mkdir()
     code = (
         "import sys; from runner.cli.main import main; main(sys.argv[1:]);"
-        "heavy = ('rich', 'structlog', 'yaml', 'anyio', 'filelock', 'pydantic',"
+        "heavy = ('rich', 'structlog', 'yaml', 'anyio', 'filelock',"
         " 'runner.team', 'runner.work', 'runner.agents');"
         "print([name for name in heavy if name in sys.modules])"
     )

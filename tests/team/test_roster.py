@@ -13,7 +13,7 @@ from runner.core.layout import Layout
 from runner.core.settings import MemberSpec, Settings
 from runner.errors import UnsafeName
 from runner.team.outcome import Done, Outcome
-from runner.team.roster import Roster, live_members
+from runner.team.roster import Roster, known_names, live_members
 from runner.team.types import Assignment, Teammate
 from runner.testing.board import make_board
 from runner.testing.clock import FakeClock
@@ -123,6 +123,22 @@ def test_somebody_elses_config_is_never_touched(layout: Layout, content: str) ->
     layout.config.write_text(content, encoding="utf-8")
     enlist(layout, "r1", "ann")
     assert layout.config.read_text(encoding="utf-8") == content
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        ('{"members": [{"name": "zoe"}, {"role": "coder"}, "ann"]}', {"zoe"}),
+        ('{"members": {}}', set()),
+        ("[]", set()),
+        ("torn {", set()),
+    ],
+)
+def test_the_names_of_a_config_are_read_as_far_as_they_go(
+    layout: Layout, content: str, names: set[str]
+) -> None:
+    layout.config.write_text(content)
+    assert known_names(layout) == names
 
 
 def test_a_name_that_is_no_file_name_is_refused(layout: Layout) -> None:
