@@ -11,11 +11,12 @@ from runner.board.problem import Problem
 from runner.board.reading import keys_of_name
 from runner.board.session import Decide, Session
 from runner.board.snapshot import Snapshot
-from runner.board.task import Key, Task, key_of
+from runner.board.task import Task
 from runner.board.transitions import Holding
 from runner.core.clock import Clock
 from runner.core.events import Journal
 from runner.core.files import LOCK_TIMEOUT_S, LockVanished, locked, sweep_leftovers
+from runner.core.ids import Key, key_of
 from runner.core.layout import Layout
 from runner.core.log import get_logger
 from runner.errors import SaveFailed, TaskNotFound, TaskUnreadable

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from runner.board.graph import is_line, rings
 from runner.board.problem import Problem, Severity
-from runner.board.task import Key, Task, order_key
-from runner.core.ids import LEAD
+from runner.board.task import Task
+from runner.core.ids import LEAD, Key, order_key
 
 _CHAIN_FROM = 4
 

@@ -13,9 +13,9 @@ from runner.board.holding import HoldingStore
 from runner.board.reading import keys_of_name, parse_task
 from runner.board.saving import OWN_FIELDS, encode_task, with_added, without
 from runner.board.session import Session
-from runner.board.task import Key, Task, key_of
+from runner.board.task import Task
 from runner.core.files import atomic_write, encode_json
-from runner.core.ids import is_safe, safe_name
+from runner.core.ids import Key, is_safe, key_of, safe_name
 from runner.core.layout import STATE_VERSION
 from runner.errors import UnsafeName, UsageError
 

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from runner.board.task import Claim, Key, Status, key_of
+from runner.board.task import Claim, Status
 from runner.core.clock import from_iso
-from runner.core.ids import is_safe
+from runner.core.ids import Key, is_safe, key_of
+from runner.core.readers import written_number
 
 
 class NotUnderstood(Exception):
@@ -95,7 +96,7 @@ def priority(value: object) -> int:
         word = value.strip().lower()
         if word in _PRIORITIES:
             return _PRIORITIES[word]
-        value = _number(word)
+        value = written_number(word)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise NotUnderstood("a whole number, or urgent, high, medium, normal or low")
     return math.floor(value)
@@ -110,7 +111,7 @@ def yes_no(value: object) -> bool:
 
 
 def seconds(value: object) -> float:
-    value = _number(value)
+    value = written_number(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise NotUnderstood("a number of seconds above 0")
     if not math.isfinite(value) or value <= 0:
@@ -119,7 +120,7 @@ def seconds(value: object) -> float:
 
 
 def count(value: object, *, least: int) -> int:
-    value = _number(value)
+    value = written_number(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -196,14 +197,3 @@ def claim(value: object) -> Claim | None:
 def _text(value: Mapping[str, Any], field: str) -> str | None:
     found = value.get(field)
     return found if isinstance(found, str) else None
-
-
-def _number(value: object) -> object:
-    """A number written as text becomes one; anything else stays."""
-    if isinstance(value, str):
-        for kind in (int, float):
-            try:
-                return kind(value.strip())
-            except ValueError:
-                continue
-    return value

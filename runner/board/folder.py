@@ -14,7 +14,8 @@ from typing import NamedTuple
 from runner.board import fields
 from runner.board.problem import Problem
 from runner.board.reading import is_task_file, keys_of_name, parse_task
-from runner.board.task import Key, Task, key_of, order_key
+from runner.board.task import Task
+from runner.core.ids import Key, key_of, order_key
 
 Pending = tuple[int, tuple[object, ...], Key]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from runner.board.task import Key, Task, order_key
+from runner.board.task import Task
+from runner.core.ids import Key, order_key
 
 
 def is_open(blocker: Task | None) -> bool:

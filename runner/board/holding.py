@@ -13,10 +13,10 @@ from runner.board.returning import ReturningStore, is_held, required
 from runner.board.saving import Changes, without
 from runner.board.session import Decide, Session
 from runner.board.snapshot import held_reason
-from runner.board.task import Claimant, Fence, Key, Task
+from runner.board.task import Claimant, Fence, Task
 from runner.board.transitions import Holding
 from runner.core.files import WaitCancelled
-from runner.core.ids import random_id
+from runner.core.ids import Key, random_id
 from runner.errors import ClaimLost, NotClaimable, TaskUnreadable
 
 

@@ -10,8 +10,9 @@ from runner.board.folder import Folder
 from runner.board.problem import Problem
 from runner.board.reading import keys_of_name
 from runner.board.snapshot import Snapshot, run_here
-from runner.board.task import Key, Task
+from runner.board.task import Task
 from runner.core.clock import Clock
+from runner.core.ids import Key
 from runner.core.layout import Layout
 
 _SMALL_BOARD = 200

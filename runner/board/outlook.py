@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from runner.board.graph import dependants_of, is_open, reached
 from runner.board.snapshot import Snapshot
-from runner.board.task import Claimant, Key, Task, order_key
+from runner.board.task import Claimant, Task
+from runner.core.ids import Key, order_key
 
 Refuses = Callable[[Task], str | None]
 """Says why a task cannot be done (no such agent, no usable model, ...), or None."""

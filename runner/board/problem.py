@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Severity = Literal["error", "warning", "advice"]
@@ -19,10 +19,4 @@ class Problem:
     message: str
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "severity": self.severity,
-            "kind": self.kind,
-            "file": self.file,
-            "id": self.id,
-            "message": self.message,
-        }
+        return asdict(self)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from runner.board import fields
 from runner.board.decoding import MOST_LEVELS, NotAnObject, decode_object, is_deep
 from runner.board.problem import Problem, Severity
-from runner.board.task import Key, Status, Task, key_of
-from runner.core.ids import is_safe
+from runner.board.task import Status, Task
+from runner.core.ids import Key, is_safe, key_of
 
 PREFIX = "task_"
 SUFFIX = ".json"
@@ -30,6 +30,12 @@ def keys_of_name(file_name: str) -> tuple[Key | None, Key | None]:
     """The keys that a file may be named for: `task_<id>.json`, and ids with the stem inside."""
     stem = file_name.removesuffix(SUFFIX)
     return key_of(stem.removeprefix(PREFIX)), key_of(stem)
+
+
+def id_of_name(file_name: str) -> Key:
+    """What a file that holds no id is taken for."""
+    stem = file_name.removesuffix(SUFFIX).removeprefix(PREFIX)
+    return key_of(stem) or stem
 
 
 def parse_task(file_name: str, data: bytes) -> tuple[Task | None, tuple[Problem, ...]]:
@@ -125,8 +131,7 @@ class _Reader:
     def _identity(self) -> tuple[int | str, Key]:
         written = self._find("id")
         if written is None or written == "":
-            stem = self._file.removeprefix(PREFIX).removesuffix(SUFFIX)
-            key = keys_of_name(self._file)[0] or stem
+            key = id_of_name(self._file)
             self._id = int(key) if key.isdigit() and len(key) < 19 else key
             self._add("warning", "missing-id", "no id inside; taken from the file name")
         else:

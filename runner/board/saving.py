@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from runner.board.fields import id_list, spellings
-from runner.board.task import Key, key_of
+from runner.core.ids import Key, key_of
 from runner.errors import SaveFailed
 
 REMOVED: Final = object()

@@ -9,7 +9,8 @@ from typing import Literal
 
 from runner.board.graph import is_open, rings
 from runner.board.problem import Problem
-from runner.board.task import Claim, Key, Task
+from runner.board.task import Claim, Task
+from runner.core.ids import Key
 
 State = Literal[
     "ready",

@@ -14,7 +14,8 @@ from runner.board.reading import parse_task
 from runner.board.saving import REMOVED, Changes, changed, encode_task, moved, with_added
 from runner.board.session import Decide, Session
 from runner.board.snapshot import held_reason
-from runner.board.task import Key, Task, key_of
+from runner.board.task import Task
+from runner.core.ids import Key, key_of
 from runner.errors import ClaimLost, TaskHeld, UsageError
 
 _FINISHED = ("completed", "deleted")

@@ -1,56 +1,15 @@
-"""One task: the record that the rest works with, and how ids are compared and ordered."""
+"""One task: the record that the rest works with."""
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, Literal
 
-Key = str
-"""A normalised id: decimal digits without leading zeros, or any other text as it is."""
+from runner.core.ids import Key
 
 Status = Literal["pending", "in_progress", "completed", "failed", "deleted"]
-
-_NUMBERED = re.compile(r"(?:task_)?([0-9]+)\Z")
-_DIGITS = re.compile(r"([0-9]+)")
-
-
-def key_of(value: object) -> Key | None:
-    """The key of an id as written in a file; None for what cannot be an id.
-
-    `3`, `"3"`, `3.0`, `"task_3"` and `"task_003"` are one task; other text is kept as it is.
-    """
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, float):
-        return str(int(value)) if math.isfinite(value) and value.is_integer() else None
-    if isinstance(value, int):
-        return str(value)
-    if not isinstance(value, str):
-        return None
-    text = value.strip()
-    numbered = _NUMBERED.match(text)
-    if numbered:
-        return numbered[1].lstrip("0") or "0"
-    return text or None
-
-
-@lru_cache(maxsize=1 << 16)
-def order_key(key: Key) -> tuple[object, ...]:
-    """What to sort keys by: numbers first and as numbers, then natural order of the text."""
-    if key.isascii() and key.isdigit():
-        return (0, len(key), key)
-    # the split alternates text and digits, so that equal places always compare
-    parts = _DIGITS.split(key)
-    natural = tuple(
-        (len(part.lstrip("0")), part.lstrip("0")) if place % 2 else part
-        for place, part in enumerate(parts)
-    )
-    return (1, natural, key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,9 @@ from runner.board import fields
 from runner.board.fields import spellings
 from runner.board.folder import unblocked_by
 from runner.board.saving import REMOVED, moved
-from runner.board.task import Claim, Key, Task
+from runner.board.task import Claim, Task
 from runner.core.clock import from_iso, to_iso
+from runner.core.ids import Key
 
 _MAX_ATTEMPTS = 3
 _BACK_OFF_S = 10.0

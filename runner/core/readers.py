@@ -23,6 +23,17 @@ class Unfit(Exception):
         return self._found if self.at else whole
 
 
+def written_number(value: object) -> object:
+    """A number written as text becomes one; anything else stays."""
+    if isinstance(value, str):
+        for kind in (int, float):
+            try:
+                return kind(value.strip())
+            except ValueError:
+                continue
+    return value
+
+
 def text(value: Any) -> str:
     if isinstance(value, str) and value.strip():
         return value

@@ -138,7 +138,8 @@ def _layers(
     for variable, key in VARIABLES.items():
         text = environ.get(variable, "").strip()
         if text:
-            yield "environment", variable, key, text if key in _TEXTS else _number_in(text)
+            value = text if key in _TEXTS else readers.written_number(text)
+            yield "environment", variable, key, value
     for key, value in overrides.items():
         if value is not None:
             yield "command line", _FLAGS.get(key, key), key, value
@@ -258,16 +259,6 @@ def _member(at: str, item: Any) -> MemberSpec:
     return MemberSpec(
         name=fields["name"], role=fields.get("role") or DEFAULT_ROLE, agent=fields.get("agent")
     )
-
-
-def _number_in(text: str) -> int | float | str:
-    """A number where `text` is one; the text otherwise, for the reader to refuse."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 _MEMBER_READERS = {"name": readers.name, "role": readers.text, "agent": readers.text}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 from runner.board.outlook import Outlook
+from runner.board.reading import id_of_name
 from runner.board.snapshot import Snapshot
-from runner.board.task import Key, Task, key_of, order_key
+from runner.board.task import Task
 from runner.core.clock import to_iso
+from runner.core.ids import Key, order_key
 from runner.team.outcome import Usage
 
 Verdict = Literal["completed", "failed", "undone"]
@@ -65,13 +67,7 @@ class TeammateRow:
     tasks: tuple[int | str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "role": self.role,
-            "agent": self.agent,
-            "status": self.status,
-            "tasks": list(self.tasks),
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,8 +221,7 @@ def _unreadable(snapshot: Snapshot) -> Iterator[tuple[Key, TaskRow]]:
     for file in snapshot.unsettled - said.keys() - readable:
         said[file] = f"{file}: half-written"
     for file, message in said.items():
-        stem = file.removeprefix("task_").removesuffix(".json")
-        key = key_of(stem) or stem
+        key = id_of_name(file)
         yield (
             key,
             TaskRow(id=key, status=None, state="unclaimable", verdict="undone", reason=message),
