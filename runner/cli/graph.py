@@ -7,7 +7,8 @@ from typing import Any
 
 from runner.board.folder import unblocked_by
 from runner.board.snapshot import Snapshot
-from runner.board.task import Key, Task, order_key
+from runner.board.task import Task
+from runner.core.ids import Key, order_key
 
 
 def as_data(snapshot: Snapshot) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from typing import Any
 
 from runner.board.outlook import claim_order, outlook, unfit
 from runner.board.snapshot import Snapshot
-from runner.board.task import Claimant, Key, Task
+from runner.board.task import Claimant, Task
+from runner.core.ids import Key
 from runner.core.settings import Settings
 from runner.work.admission import Admission, claimants
 

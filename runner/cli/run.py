@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from runner.board.task import Key, key_of
 from runner.cli import here
+from runner.core.ids import Key, key_of
 from runner.core.layout import find_layout
 from runner.core.settings import load_settings
 

@@ -11,12 +11,12 @@ import anyio
 from anyio.abc import TaskStatus
 
 from runner.board.snapshot import Snapshot
-from runner.board.task import Key
 from runner.cli import boards, output
 from runner.cli.junit import write_junit
 from runner.cli.plan import planned
 from runner.cli.summary import Subjects, print_summary
 from runner.cli.watch import LineWatcher, LiveWatcher, Watcher
+from runner.core.ids import Key
 from runner.core.layout import Layout
 from runner.core.settings import Settings
 from runner.errors import RunnerError, UsageError

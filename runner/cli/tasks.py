@@ -12,9 +12,10 @@ from runner.board.outlook import claim_order, why_not
 from runner.board.problem import Problem
 from runner.board.snapshot import Snapshot
 from runner.board.store import Store
-from runner.board.task import Claimant, Key, Task
+from runner.board.task import Claimant, Task
 from runner.cli import boards, here, output, task_changes
 from runner.core.clock import to_iso
+from runner.core.ids import Key
 from runner.core.layout import Layout
 
 command = click.Group(

@@ -1,18 +1,25 @@
-"""Names that become paths, and random ids."""
+"""Names that become paths, ids of tasks as keys, and random ids."""
 
 from __future__ import annotations
 
+import math
 import re
 import secrets
+from functools import lru_cache
 
 from runner.errors import UnsafeName
 
 LEAD = "lead"
 """Reserved: whoever steers the team from outside."""
 
+Key = str
+"""A normalised id: decimal digits without leading zeros, or any other text as it is."""
+
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 # Device names of Windows: a board is often shared with a checkout there.
 _DEVICES = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?\Z")
+_NUMBERED = re.compile(r"(?:task_)?([0-9]+)\Z")
+_DIGITS = re.compile(r"([0-9]+)")
 
 
 def is_safe(value: object) -> bool:
@@ -28,6 +35,40 @@ def safe_name(what: str, value: object) -> str:
     if not is_safe(value):
         raise UnsafeName(what, value)
     return str(value)
+
+
+def key_of(value: object) -> Key | None:
+    """The key of an id as written in a file; None for what cannot be an id.
+
+    `3`, `"3"`, `3.0`, `"task_3"` and `"task_003"` are one task; other text is kept as it is.
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, float):
+        return str(int(value)) if math.isfinite(value) and value.is_integer() else None
+    if isinstance(value, int):
+        return str(value)
+    if not isinstance(value, str):
+        return None
+    text = value.strip()
+    numbered = _NUMBERED.match(text)
+    if numbered:
+        return numbered[1].lstrip("0") or "0"
+    return text or None
+
+
+@lru_cache(maxsize=1 << 16)
+def order_key(key: Key) -> tuple[object, ...]:
+    """What to sort keys by: numbers first and as numbers, then natural order of the text."""
+    if key.isascii() and key.isdigit():
+        return (0, len(key), key)
+    # the split alternates text and digits, so that equal places always compare
+    parts = _DIGITS.split(key)
+    natural = tuple(
+        (len(part.lstrip("0")), part.lstrip("0")) if place % 2 else part
+        for place, part in enumerate(parts)
+    )
+    return (1, natural, key)
 
 
 def random_id(prefix: str = "") -> str:

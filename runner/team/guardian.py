@@ -66,9 +66,9 @@ class ProcessGroups:
 class GuardedGroups(ProcessGroups):
     """Process groups with a guardian, which is started with the first group.
 
-    `lock_descriptor` is the open descriptor of the run lock; None where there is no run. Before the first group there is
-    nothing to guard, and the lock is free as soon as the run is gone: a run without commands
-    pays for no process.
+    `lock_descriptor` is the open descriptor of the run lock, None without a run. Before the first
+    group there is nothing to guard, and the lock is free as soon as the run is gone: a run without
+    commands pays for no process.
     """
 
     def __init__(self, lock_descriptor: int | None) -> None:

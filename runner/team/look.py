@@ -9,7 +9,8 @@ import anyio
 from runner.board.board import Board
 from runner.board.outlook import coming, unfit
 from runner.board.snapshot import Snapshot
-from runner.board.task import Claimant, Key, Task
+from runner.board.task import Claimant, Task
+from runner.core.ids import Key
 
 _TO_CLAIM = ("ready", "assigned")
 

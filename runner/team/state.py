@@ -12,9 +12,10 @@ import anyio.to_thread
 
 from runner.board.board import Board
 from runner.board.outlook import Outlook, Refuses, RefusesFor, outlook, unfit
-from runner.board.task import Claimant, Fence, Key, Task
+from runner.board.task import Claimant, Fence, Task
 from runner.core.clock import Clock
 from runner.core.events import Journal
+from runner.core.ids import Key
 from runner.core.layout import Layout
 from runner.core.log import get_logger
 from runner.core.settings import Settings

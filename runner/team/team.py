@@ -15,10 +15,9 @@ from runner.board.board import Board
 from runner.board.outlook import RefusesFor
 from runner.board.runs import RunLock
 from runner.board.snapshot import Snapshot
-from runner.board.task import Key, key_of
 from runner.core.clock import Clock, SystemClock
 from runner.core.events import Journal
-from runner.core.ids import random_id, safe_name
+from runner.core.ids import Key, key_of, random_id, safe_name
 from runner.core.layout import Layout
 from runner.core.settings import Settings
 from runner.errors import ConfigError

@@ -13,9 +13,10 @@ from typing import Any, Protocol
 
 from runner.board.board import Board
 from runner.board.outlook import RefusesFor
-from runner.board.task import Claimant, Fence, Key, Task, key_of
+from runner.board.task import Claimant, Fence, Task
 from runner.core.clock import Clock
 from runner.core.events import Journal
+from runner.core.ids import Key, key_of
 from runner.errors import NotClaimable
 from runner.team.guardian import ProcessGroups
 from runner.team.outcome import Outcome

@@ -17,7 +17,8 @@ from runner.agents.definition import AgentDefinition
 from runner.agents.discovery import Discovery, discover_agents, get_agent
 from runner.board.outlook import Refuses, unfit
 from runner.board.snapshot import Snapshot
-from runner.board.task import Claimant, Key, Task, order_key
+from runner.board.task import Claimant, Task
+from runner.core.ids import Key, order_key
 from runner.core.layout import Layout
 from runner.core.log import get_logger
 from runner.core.settings import Settings

@@ -11,7 +11,8 @@ import pytest
 
 from runner.board.outlook import outlook, why_not
 from runner.board.snapshot import Snapshot
-from runner.board.task import Claimant, Task, order_key
+from runner.board.task import Claimant, Task
+from runner.core.ids import order_key
 
 if TYPE_CHECKING:
     from tests.board.conftest import Desk

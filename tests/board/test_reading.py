@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from runner.board.reading import parse_task
 from runner.board.saving import changed, encode_task
-from runner.board.task import Task, key_of, order_key
+from runner.board.task import Task
+from runner.core.ids import key_of, order_key
 
 _FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 _TEXT = st.text(st.characters(codec=None, categories=None))

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import anyio.to_thread
 
 from runner.board.snapshot import State
-from runner.board.task import key_of, order_key
 from runner.core.files import encode_json
-from runner.core.ids import safe_name
+from runner.core.ids import key_of, order_key, safe_name
 from runner.errors import ToolError
 from runner.work.messages import ToolSpec
 from runner.work.tools.base import Tool, Toolbox, ToolContext, parameters
