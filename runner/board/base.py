@@ -31,7 +31,7 @@ def _never() -> bool:
     return False
 
 
-class BoardFiles:
+class BaseStore:
     """Reads without the lock, writes under it. For one call at a time.
 
     `stopping` ends the wait for a claim, not for a release; `cancelled` ends every wait, and may

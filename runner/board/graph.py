@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Literal
 
 from runner.board.task import Task
 from runner.core.ids import Key, order_key
@@ -11,6 +13,17 @@ from runner.core.ids import Key, order_key
 def is_open(blocker: Task | None) -> bool:
     """Whether a blocker still blocks; an unknown or unreadable one does."""
     return blocker is None or blocker.status not in ("completed", "deleted")
+
+
+def waits(
+    task: Task, tasks: Mapping[Key, Task], now: datetime
+) -> Literal["blocked", "waiting"] | None:
+    """What keeps a pending task back: an open blocker, or a `retryAt` that lies ahead."""
+    if any(is_open(tasks.get(key)) for key in task.blocked_by):
+        return "blocked"
+    if task.retry_at is not None and task.retry_at > now:
+        return "waiting"
+    return None
 
 
 def dependants_of(tasks: Iterable[Task]) -> dict[Key, list[Key]]:

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from runner.board import transitions
-from runner.board.graph import is_open
+from runner.board.graph import waits
 from runner.board.outlook import Refuses, RefusesFor, unfit
 from runner.board.returning import ReturningStore, is_held, required
 from runner.board.saving import Changes, without
 from runner.board.session import Decide, Session
-from runner.board.snapshot import held_reason
+from runner.board.snapshot import held_reason, waiting_reason
 from runner.board.task import Claimant, Fence, Task
 from runner.board.transitions import Holding
 from runner.core.files import WaitCancelled
@@ -166,13 +166,9 @@ class HoldingStore(ReturningStore):
             if task.status == "in_progress":
                 return held_reason(task, self._observer.place)
             return f"is {task.status or 'not understood'}"
-        for key in task.blocked_by:
-            blocker = self._folder.tasks.get(key)
-            if is_open(blocker):
-                state = blocker.status if blocker is not None else "missing or unreadable"
-                return f"blocked by {key} ({state})"
-        if task.retry_at is not None and task.retry_at > self._clock.now():
-            return f"retried from {task.retry_at:%H:%M:%S} UTC on"
+        known = self._folder.tasks
+        if waits(task, known, self._clock.now()):
+            return waiting_reason(task, known)
         return refuses(task)
 
     def _claim_first(self, session: Session, claimant: Claimant, refuses: Refuses) -> Task | None:

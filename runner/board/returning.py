@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from runner.board import transitions
-from runner.board.base import BoardFiles
+from runner.board.base import BaseStore
 from runner.board.saving import Changes
 from runner.board.session import Session
 from runner.board.task import Fence, Task
@@ -13,7 +13,7 @@ from runner.core.log import get_logger
 from runner.errors import ClaimLost, SaveFailed, TaskUnreadable
 
 
-class ReturningStore(BoardFiles):
+class ReturningStore(BaseStore):
     """Returns what dead runs and other places left in progress."""
 
     def take_over(self) -> list[Task]:

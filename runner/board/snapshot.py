@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from runner.board.graph import is_open, rings
+from runner.board.graph import is_open, rings, waits
 from runner.board.problem import Problem
 from runner.board.task import Claim, Task
 from runner.core.ids import Key
@@ -53,15 +53,7 @@ class Snapshot:
             return task.status
         if task.status is None or task.unclaimable or self._is_other(task):
             return "unclaimable"
-        if self.open_blockers(task):
-            return "blocked"
-        if task.retry_at is not None and task.retry_at > self.now:
-            return "waiting"
-        return "assigned" if task.owner else "ready"
-
-    def open_blockers(self, task: Task) -> tuple[Key, ...]:
-        """Blockers that are unknown, unreadable, failed or unfinished."""
-        return tuple(key for key in task.blocked_by if is_open(self.tasks.get(key)))
+        return waits(task, self.tasks, self.now) or ("assigned" if task.owner else "ready")
 
     def is_stale(self, task: Task) -> bool:
         """Claimed here by a run that is dead."""
@@ -82,10 +74,11 @@ class Snapshot:
         state = self.state(task)
         if state == "unclaimable":
             return task.unclaimable or f"{task.file} is a further file of id {task.id}"
-        if state == "blocked":
-            return self._blocked_reason(task)
-        if state == "waiting" and task.retry_at is not None:
-            return f"retried from {task.retry_at:%H:%M:%S} UTC on, after attempt {task.attempt}"
+        if state in ("blocked", "waiting"):
+            ring = next(iter(rings([task], self.tasks)), None)
+            if ring is not None:
+                return f"waits for the cycle {' -> '.join((*ring, ring[0]))}"
+            return waiting_reason(task, self.tasks)
         if state == "assigned":
             return f"assigned to {task.owner}"
         if state == "stale" and task.claim is not None:
@@ -93,20 +86,6 @@ class Snapshot:
         if state == "in_progress":
             return held_reason(task, self.place)
         return f"failed: {task.error}" if state == "failed" and task.error else None
-
-    def _blocked_reason(self, task: Task) -> str:
-        found = rings([task], self.tasks)
-        if found:
-            return f"waits for the cycle {' -> '.join((*found[0], found[0][0]))}"
-        said = [self._blocker(key) for key in self.open_blockers(task)]
-        shown = ", ".join(said[:5]) + (f" and {len(said) - 5} more" if len(said) > 5 else "")
-        return f"blocked by {shown}"
-
-    def _blocker(self, key: Key) -> str:
-        blocker = self.tasks.get(key)
-        if blocker is None:
-            return f"{key} (missing or unreadable)"
-        return f"{key} ({blocker.status or 'unclaimable'})"
 
     def _is_other(self, task: Task) -> bool:
         meant = self.tasks.get(task.key)
@@ -119,6 +98,20 @@ def run_here(task: Task, place: str) -> str | None:
     if task.status != "in_progress" or claim is None or claim.place != place:
         return None
     return claim.run
+
+
+def waiting_reason(task: Task, tasks: Mapping[Key, Task]) -> str:
+    """What keeps a task back that waits."""
+    said = [_blocker(key, tasks.get(key)) for key in task.blocked_by if is_open(tasks.get(key))]
+    if not said:
+        return f"retried from {task.retry_at:%H:%M:%S} UTC on, after attempt {task.attempt}"
+    return f"blocked by {', '.join(said[:5])}" + (f" and {len(said) - 5} more" if said[5:] else "")
+
+
+def _blocker(key: Key, blocker: Task | None) -> str:
+    if blocker is None:
+        return f"{key} (missing or unreadable)"
+    return f"{key} ({blocker.status or 'unclaimable'})"
 
 
 def held_reason(task: Task, place: str) -> str:

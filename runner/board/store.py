@@ -1,4 +1,11 @@
-"""The board as one object: what a run does (see `holding`) and what people do by hand."""
+"""The board as one object, in layers that build on each other.
+
+BaseStore        base        the look, the lock, the journal
+ReturningStore   returning   claims that nobody holds any more
+HoldingStore     holding     claims and how they end
+CreatingStore    creating    new tasks
+Store            here        what people do by hand
+"""
 
 from __future__ import annotations
 
