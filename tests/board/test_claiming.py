@@ -9,6 +9,7 @@ import pytest
 
 from runner.board.store import Store
 from runner.board.task import Claimant, Task
+from runner.core.files import locked
 from runner.errors import NotClaimable, SaveFailed, TaskNotFound, TaskUnreadable
 from tests.board.conftest import ADA, BO, Desk
 
@@ -285,8 +286,7 @@ def test_no_board_folder_is_an_empty_board(desk: Desk) -> None:
 
 def test_a_stop_ends_the_wait_for_a_claim_without_an_error(desk: Desk) -> None:
     desk.put({})
-    other = desk.store()
     store = desk.store(stopping=lambda: True)
-    held = other._hop(lambda session: store.claim_next(ADA))
-    assert held is None
+    with locked(desk.layout.lock_file):
+        assert store.claim_next(ADA) is None
     assert desk.raw(1)["status"] == "pending"

@@ -6,21 +6,22 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
+from runner.board.folder import Folder
 from runner.board.reading import is_task_file
 from runner.board.saving import encode_task
 from runner.board.session import Session
+from runner.board.store import Store
 from runner.board.task import Task
+from runner.core.events import Journal
 from runner.core.files import LockVanished, locked
-from runner.errors import SaveFailed
+from runner.errors import BoardError, SaveFailed
 from tests.board.conftest import ADA, Desk
-
-if TYPE_CHECKING:
-    from runner.board.saving import Changes
 
 _CRASHER = Path(__file__).parent / "crasher.py"
 
@@ -76,91 +77,84 @@ def test_on_a_full_disk_a_claim_does_not_count(desk: Desk) -> None:
     assert desk.store().claim_next(ADA) is not None
 
 
+def _claimed_after(desk: Desk, meanwhile: Callable[[Task], object]) -> Task:
+    """Claim task 1; `meanwhile` runs each time between our read and our write."""
+
+    def refuses(task: Task) -> None:
+        meanwhile(task)
+
+    return desk.store().claim(1, ADA, refuses_for=lambda _: refuses)
+
+
 def test_another_writer_between_read_and_replace_wins_and_we_come_after(desk: Desk) -> None:
     desk.put({})
-    store = desk.store()
-    interrupted = iter([True])
+    interruptions = iter([["theirs"]])
 
-    def decide(task: Task) -> Changes:
-        if next(interrupted, False):
-            desk.change(1, labels=["theirs"])
-        return {"priority": 5}
+    def write(task: Task) -> None:
+        for labels in interruptions:
+            desk.change(1, labels=labels)
 
-    _, task = store._hop(lambda session: session.rewrite("task_1.json", decide))
-    assert task.priority == 5
+    task = _claimed_after(desk, write)
+    assert (task.attempt, desk.raw(1)["attempt"]) == (1, 1)
     assert desk.raw(1)["labels"] == ["theirs"]
 
 
 @pytest.mark.parametrize("there", [True, False])
 def test_a_file_that_never_rests_is_not_written(desk: Desk, there: bool) -> None:
     desk.put({})
-    store = desk.store()
 
-    def decide(task: Task) -> Changes:
+    def replace(task: Task) -> None:
         desk.path(1).unlink()
-        desk.put({"subject": f"take {task.subject}"})
-        return {"priority": 5}
-
-    def vanish(task: Task) -> Changes:
-        desk.path(1).unlink()
-        return {"priority": 5}
+        if there:
+            desk.put({"subject": f"take {task.subject}"})
 
     expected = "keeps changing" if there else "No such file"
-    with pytest.raises(Exception, match=expected):
-        store._hop(lambda session: session.rewrite("task_1.json", decide if there else vanish))
+    with pytest.raises(BoardError, match=expected):
+        _claimed_after(desk, replace)
     assert desk.path(1).exists() is there
 
 
 def test_a_lock_file_deleted_while_held_means_start_again(desk: Desk) -> None:
     desk.put({})
-    store = desk.store()
-    deletions = iter([True])
+    deletions = iter([desk.layout.lock_file])
 
-    def decide(task: Task) -> Changes:
-        if next(deletions, False):
-            desk.layout.lock_file.unlink()
-        return {"priority": task.priority + 1}
+    def delete(task: Task) -> None:
+        for lock_file in deletions:
+            lock_file.unlink()
 
-    _, task = store._hop(lambda session: session.rewrite("task_1.json", decide))
-    assert task.priority == 1
+    assert _claimed_after(desk, delete).attempt == 1
+    assert len(desk.events("task.claimed")) == 1
 
 
 def test_a_lock_file_that_is_deleted_every_time_is_an_error(desk: Desk) -> None:
     desk.put({})
-    store = desk.store()
-
-    def decide(task: Task) -> Changes:
-        desk.layout.lock_file.unlink()
-        return {"priority": 1}
-
     with pytest.raises(LockVanished, match="deleted meanwhile"):
-        store._hop(lambda session: session.rewrite("task_1.json", decide))
-    assert "priority" not in desk.raw(1)
+        _claimed_after(desk, lambda task: desk.layout.lock_file.unlink())
+    assert desk.raw(1)["status"] == "pending"
 
 
 def test_a_completion_whose_lock_vanished_is_not_done_twice(desk: Desk) -> None:
     desk.put({}, {"blockedBy": [1]})
-    store = desk.store()
+    journal = Journal(desk.layout.cli_journal, run=None, clock=desk.clock)
+    store = Store(desk.layout, clock=desk.clock, journal=journal)
     fence = store.claim(1, ADA).fence
-    vanish = iter([desk.layout.lock_file])
-    unblock = store._unblock
+    deletions = iter([desk.layout.lock_file])
 
-    def interrupted(session: Session, key: str) -> None:
-        for lock_file in vanish:
+    def delete(line: dict[str, Any]) -> None:
+        for lock_file in deletions:
             lock_file.unlink()
-        unblock(session, key)
 
-    store._unblock = interrupted  # type: ignore[method-assign]
+    journal.subscribe(delete)
     assert store.complete(fence).status == "completed"
+    assert next(deletions, None) is None
     assert desk.raw(2)["blockedBy"] == []
     assert len(desk.events("task.completed")) == 1
 
 
 def test_a_new_file_needs_the_lock_to_be_the_lock(desk: Desk) -> None:
     desk.layout.ensure_team()
-    store = desk.store()
     with locked(desk.layout.lock_file) as held:
-        session = Session(store._folder, held)
+        session = Session(Folder(desk.layout.tasks), held)
         desk.layout.lock_file.unlink()
         with pytest.raises(LockVanished):
             session.create("task_1.json", b"{}")
