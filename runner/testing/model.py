@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from runner.core.ids import key_of
 from runner.errors import ModelRejected
-from runner.work.messages import ModelReply, ModelRequest, Stop, ToolCall
+from runner.work.messages import Asker, ModelReply, ModelRequest, Stop, ToolCall
 
 Step = ModelReply | BaseException
 """One turn of a script: a reply, or an exception that is raised instead."""
@@ -98,7 +99,7 @@ class ScriptedModel:
         Raises: ScriptExhausted, and whatever exception stands in the script.
         """
         self.requests.append(request)
-        key = self._key(request.about)
+        key = self._key(request.asker)
         used = self._used.get(key, 0)
         steps = self._lists.get(key, [])
         if used >= len(steps):
@@ -113,7 +114,7 @@ class ScriptedModel:
 
     def requests_of(self, task: str | int) -> list[ModelRequest]:
         """The requests made for one task, in order."""
-        return [request for request in self.requests if request.about.get("task") == str(task)]
+        return [request for request in self.requests if request.asker.task == key_of(task)]
 
     def assert_exhausted(self) -> None:
         """Every step was used and none was missing. Raises: AssertionError."""
@@ -125,7 +126,6 @@ class ScriptedModel:
         if problems := self._overrun + left:
             raise AssertionError("; ".join(problems))
 
-    def _key(self, about: Mapping[str, str]) -> str:
-        task, attempt, agent = (about.get(key, "") for key in ("task", "attempt", "agent"))
-        wanted = [f"task {task}/{attempt}", f"task {task}", f"agent {agent}"]
+    def _key(self, asker: Asker) -> str:
+        wanted = [f"task {key}" for key in asker.written_for] + [f"agent {asker.agent}"]
         return next((key for key in wanted if key in self._lists), "turns")

@@ -12,7 +12,15 @@ from runner.team.types import Mail
 from runner.work.checkout import Checkout
 from runner.work.history import History
 from runner.work.ledger import Ledger
-from runner.work.messages import Model, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec
+from runner.work.messages import (
+    Asker,
+    Model,
+    ModelReply,
+    ModelRequest,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
 from runner.work.prompt import letters
 from runner.work.repeats import Repeats
 from runner.work.result import ResultContract, idle_spec
@@ -81,13 +89,13 @@ class Attempt:
             tool_choice="required" if self.force_call else "auto",
             thinking_level=None if level == "inherit" else level,
             max_output_tokens=MAX_OUTPUT_TOKENS,
-            about={
-                "teammate": means.teammate.name,
-                "agent": means.agent.name,
-                "task": task.key if task else "",
-                "attempt": str(task.attempt) if task else "",
-                "turn": str(self.turn),
-            },
+            asker=Asker(
+                teammate=means.teammate.name,
+                agent=means.agent.name,
+                task=task.key if task else None,
+                attempt=task.attempt if task else 0,
+                turn=self.turn,
+            ),
         )
 
     def _tools(self) -> tuple[ToolSpec, ...]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from runner.core.ids import Key
 
 Stop = Literal["end", "tool_calls", "length", "refusal", "other"]
 
@@ -61,12 +63,27 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRequest:
-    """One request.
+class Asker:
+    """Who asks. In a message turn `task` is None and `attempt` 0.
 
-    `about` tells who asks (`teammate`, `agent`, `task`, `attempt`, `turn`, all str): providers
-    ignore it, scripts are keyed on it. `turn` counts the model replies of the attempt from 0.
+    `turn` counts the model replies of the attempt from 0.
     """
+
+    teammate: str = ""
+    agent: str = ""
+    task: Key | None = None
+    attempt: int = 0
+    turn: int = 0
+
+    @property
+    def written_for(self) -> tuple[str, ...]:
+        """The keys under which a script may hold turns for it: this attempt, then the task."""
+        return () if self.task is None else (f"{self.task}/{self.attempt}", self.task)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """One request. Providers ignore the `asker`; scripts are keyed on it."""
 
     system: str
     turns: tuple[Turn, ...]
@@ -74,7 +91,7 @@ class ModelRequest:
     tool_choice: Literal["auto", "required"] = "auto"
     thinking_level: str | None = None
     max_output_tokens: int | None = None
-    about: Mapping[str, str] = field(default_factory=dict)
+    asker: Asker = Asker()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached,
 from runner.testing.clock import FakeClock
 from runner.testing.model import ScriptedModel, Step, call, calls, give_up, say, submit
 from runner.work.calls import CUT, NOT_RUN
-from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, ToolCall, UserTurn
+from runner.work.messages import Asker, AssistantTurn, ModelReply, ModelRequest, ToolCall, UserTurn
 from runner.work.repeats import NUDGE
 from runner.work.result import NO_SUBMIT, NULL_DATA
 from runner.work.retry import MAX_TRIES
@@ -62,13 +62,7 @@ async def test_the_assignment_is_tagged_and_the_system_prompt_says_who_and_what(
     assert "<auto-claimed>Task #1: Write it\nIn C.</auto-claimed>" in told(stage.scripted, 0)
     assert str(stage.root) in told(stage.scripted, 0)
     assert "- true" in told(stage.scripted, 0)
-    assert request.about == {
-        "teammate": "ann",
-        "agent": "coder",
-        "task": "1",
-        "attempt": "1",
-        "turn": "0",
-    }
+    assert request.asker == Asker(teammate="ann", agent="coder", task="1", attempt=1, turn=0)
 
 
 async def test_text_of_a_board_cannot_close_or_forge_our_tags(stage: Stage) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -13,7 +15,7 @@ from runner.errors import (
     ModelOverloaded,
     ModelRejected,
 )
-from runner.work.messages import ModelReply, ModelRequest, UserTurn
+from runner.work.messages import Asker, ModelReply, ModelRequest, UserTurn
 from runner.work.models.script import ScriptModel, load_script
 
 
@@ -23,11 +25,9 @@ def script(tmp_path: Path, text: str) -> ScriptModel:
     return ScriptModel("script/script.yaml", load_script(path))
 
 
-async def ask(model: ScriptModel, turn: int = 0, **about: str) -> ModelReply:
-    known = {"teammate": "ann", "agent": "coder", "attempt": "1", "turn": str(turn)}
-    return await model.reply(
-        ModelRequest(system="", turns=(UserTurn(text="go"),), about={**known, **about})
-    )
+async def ask(model: ScriptModel, turn: int = 0, **who: Any) -> ModelReply:
+    asker = replace(Asker(teammate="ann", agent="coder", attempt=1, turn=turn), **who)
+    return await model.reply(ModelRequest(system="", turns=(UserTurn(text="go"),), asker=asker))
 
 
 WHO = """
@@ -41,11 +41,11 @@ default: [{text: anybody}]
 
 
 @pytest.mark.parametrize(
-    ("about", "text"),
+    ("who", "text"),
     [
         ({"task": "1"}, "one"),
-        ({"task": "1", "attempt": "2"}, "second attempt"),
-        ({"task": "1", "attempt": "3"}, "one"),
+        ({"task": "1", "attempt": 2}, "second attempt"),
+        ({"task": "1", "attempt": 3}, "one"),
         ({"task": "7"}, "seven"),
         ({"task": "9"}, "the coder"),
         ({"task": "9", "agent": "writer"}, "anybody"),
@@ -53,9 +53,9 @@ default: [{text: anybody}]
     ],
 )
 async def test_turns_are_found_by_attempt_task_agent_default_in_this_order(
-    tmp_path: Path, about: dict[str, str], text: str
+    tmp_path: Path, who: dict[str, Any], text: str
 ) -> None:
-    assert (await ask(script(tmp_path, WHO), 0, **about)).text == text
+    assert (await ask(script(tmp_path, WHO), 0, **who)).text == text
 
 
 async def test_a_turn_has_text_and_calls_with_ids_of_its_own_and_costs_nothing(
@@ -129,7 +129,7 @@ async def test_running_out_of_turns_says_which_script_and_task(tmp_path: Path) -
 
 
 async def test_a_message_turn_needs_no_entry(tmp_path: Path) -> None:
-    reply = await ask(script(tmp_path, ""), task="", attempt="")
+    reply = await ask(script(tmp_path, ""), task=None, attempt=0)
 
     assert not reply.calls
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from runner.testing.model import (
@@ -13,11 +15,12 @@ from runner.testing.model import (
     say,
     submit,
 )
-from runner.work.messages import ModelReply, ModelRequest, UserTurn
+from runner.work.messages import Asker, ModelReply, ModelRequest, UserTurn
 
 
-async def ask(model: ScriptedModel, **about: str) -> ModelReply:
-    return await model.reply(ModelRequest(system="", turns=(UserTurn(text="go"),), about=about))
+async def ask(model: ScriptedModel, **who: Any) -> ModelReply:
+    asker = Asker(**who)
+    return await model.reply(ModelRequest(system="", turns=(UserTurn(text="go"),), asker=asker))
 
 
 async def test_the_attempt_goes_before_the_task_before_the_agent_before_everybody() -> None:
@@ -28,10 +31,10 @@ async def test_the_attempt_goes_before_the_task_before_the_agent_before_everybod
     )
 
     said = [
-        (await ask(model, task="1", attempt="2", agent="coder")).text,
-        (await ask(model, task="1", attempt="1", agent="coder")).text,
-        (await ask(model, task="2", attempt="1", agent="coder")).text,
-        (await ask(model, task="2", attempt="1", agent="other")).text,
+        (await ask(model, task="1", attempt=2, agent="coder")).text,
+        (await ask(model, task="1", attempt=1, agent="coder")).text,
+        (await ask(model, task="2", attempt=1, agent="coder")).text,
+        (await ask(model, task="2", attempt=1, agent="other")).text,
     ]
 
     assert said == ["second", "one", "coder", "anybody"]

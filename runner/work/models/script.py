@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 import anyio
 
+from runner.core.ids import key_of
 from runner.core.strict_yaml import read_yaml
 from runner.errors import (
     ConfigError,
@@ -25,7 +26,7 @@ from runner.errors import (
     ModelOverloaded,
     ModelRejected,
 )
-from runner.work.messages import ModelReply, ModelRequest, ToolCall
+from runner.work.messages import Asker, ModelReply, ModelRequest, ToolCall
 
 Fault = Literal["overloaded", "rate_limited", "cut_call", "empty", "context_overflow", "hang"]
 FAULTS: tuple[str, ...] = get_args(Fault)
@@ -55,13 +56,12 @@ class Script:
     agents: Mapping[str, Turns]
     default: Turns | None
 
-    def turns_for(self, about: Mapping[str, str]) -> Turns | None:
+    def turns_for(self, asker: Asker) -> Turns | None:
         """The turns meant for whoever asks: this attempt, the task, the agent, the default."""
-        task, attempt = about.get("task", ""), about.get("attempt", "")
-        for key in (f"{task}/{attempt}", task) if task else ():
+        for key in asker.written_for:
             if key in self.tasks:
                 return self.tasks[key]
-        return self.agents.get(about.get("agent", ""), self.default)
+        return self.agents.get(asker.agent, self.default)
 
 
 class ScriptModel:
@@ -70,7 +70,7 @@ class ScriptModel:
     def __init__(self, name: str, script: Script) -> None:
         self._name = name
         self._script = script
-        self._raised: dict[tuple[str, ...], int] = {}
+        self._raised: dict[Asker, int] = {}
 
     @property
     def name(self) -> str:
@@ -85,24 +85,23 @@ class ScriptModel:
 
         Raises: ModelOverloaded, ContextOverflow, as written; ModelRejected, when there is no turn.
         """
-        about = request.about
-        turns = self._script.turns_for(about)
-        asker = tuple(about.get(key, "") for key in ("teammate", "task", "attempt"))
-        position = int(about.get("turn", "0")) + self._raised.get(asker, 0)
+        asker, attempt = request.asker, replace(request.asker, turn=0)
+        turns = self._script.turns_for(asker)
+        position = asker.turn + self._raised.get(attempt, 0)
         if turns is None or position >= len(turns):
-            if not about.get("task"):
+            if asker.task is None:
                 return ModelReply(text="(the script has no turn for messages)", usd=0.0)
-            raise ModelRejected(self._missing(about, turns), status=400)
+            raise ModelRejected(self._missing(asker, turns), status=400)
         turn = turns[position]
         if turn.fault in _RAISED:
-            self._raised[asker] = self._raised.get(asker, 0) + 1
+            self._raised[attempt] = self._raised.get(attempt, 0) + 1
             _raise_fault(turn.fault, self._script.file)
         if turn.fault == "hang":
             await anyio.sleep_forever()
-        return _reply(turn, f"{'_'.join(asker[1:])}_{position}")
+        return _reply(turn, f"{asker.task or 'message'}_{asker.attempt}_{position}")
 
-    def _missing(self, about: Mapping[str, str], turns: Turns | None) -> str:
-        who = f"task {about['task']} (attempt {about.get('attempt')}, agent {about.get('agent')})"
+    def _missing(self, asker: Asker, turns: Turns | None) -> str:
+        who = f"task {asker.task} (attempt {asker.attempt}, agent {asker.agent})"
         if turns is None:
             return f"{self._script.file} has no turns for {who}; add them under `tasks:`"
         return (
@@ -173,9 +172,7 @@ def _read_lists(path: Path, content: Mapping[Any, Any], key: str) -> dict[str, T
 def _task_key(written: str) -> str:
     """Ids compare as on the board: `003`, `task_3` and `3` are one."""
     key, slash, attempt = written.partition("/")
-    number = key.removeprefix("task_")
-    key = str(int(number)) if number.isascii() and number.isdigit() else key
-    return key + slash + attempt
+    return (key_of(key) or key) + slash + attempt
 
 
 def _read_turns(path: Path, key: str, turns: Any) -> Turns:
