@@ -34,6 +34,8 @@ class CreatingStore(HoldingStore):
         """
         wanted = fields.get("id")
         raw = _new_object(fields)
+        if wanted is not None:  # also refused below, but by then there is a lock file
+            _safe_key(wanted)
         self.layout.tasks.mkdir(parents=True, exist_ok=True)
 
         def create(session: Session) -> Task:
@@ -60,9 +62,7 @@ class CreatingStore(HoldingStore):
         return max([*numbers, self._highest()]) + 1
 
     def _free_key(self, task_id: object) -> Key:
-        key = key_of(task_id)
-        if key is None or not is_safe(key):
-            raise UnsafeName("task id", task_id)
+        key = _safe_key(task_id)
         for entry in self._folder.entries.values():
             if key in keys_of_name(entry.file) or (entry.task and entry.task.key == key):
                 raise UsageError(f"task {task_id} is there already, in {entry.file}")
@@ -120,6 +120,14 @@ def refuse_unsafe_names(fields: Mapping[str, Any]) -> None:
         for value in (fields[key] for key in spellings(field) if key in fields):
             if isinstance(value, str) and value.strip():
                 safe_name(field, value.strip())
+
+
+def _safe_key(task_id: object) -> Key:
+    """Raises: UnsafeName."""
+    key = key_of(task_id)
+    if key is None or not is_safe(key):
+        raise UnsafeName("task id", task_id)
+    return key
 
 
 def _new_object(fields: Mapping[str, Any]) -> dict[str, Any]:
