@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from runner.board.store import Store
-from runner.cli import here
+from runner.board.task import Task
+from runner.cli import here, output
 from runner.core.clock import SystemClock
 from runner.core.events import Journal
 from runner.core.layout import Layout
@@ -24,3 +25,12 @@ def store(layout: Layout) -> Store:
 def open_store(context: click.Context) -> Store:
     """The board of this command. Raises: UsageError, BoardNotFound."""
     return store(here.layout(context))
+
+
+def print_task(task: Task, sentence: str, *, as_json: bool) -> None:
+    """Tell what became of a task: its file's object, or the sentence and the id of its claim."""
+    if as_json:
+        output.print_json(task.raw)
+        return
+    claim_id = f" (claim {task.claim.id})" if task.claim and task.status == "in_progress" else ""
+    output.say(output.one_line(sentence) + claim_id)

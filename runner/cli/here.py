@@ -10,6 +10,7 @@ from runner.core.layout import Layout, find_layout
 from runner.errors import UsageError
 
 task_id = click.argument("task_id", metavar="ID", help="The id of the task.")
+force = click.option("--force", is_flag=True, help="Also when somebody else holds it.")
 as_json = click.option(
     "--json", "as_json", is_flag=True, help="One JSON document on standard output."
 )

@@ -1,4 +1,4 @@
-"""`runner tasks`: look at the board. Changing it is in `task_changes`, under the same word."""
+"""`runner tasks`: look at the board. Changing it is in `task_edits` and `task_states`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from runner.board.problem import Problem
 from runner.board.snapshot import Snapshot
 from runner.board.store import Store
 from runner.board.task import Claimant, Task
-from runner.cli import boards, here, output, task_changes
+from runner.cli import boards, here, output, task_edits, task_states
 from runner.core.clock import to_iso
 from runner.core.ids import Key
 from runner.core.layout import Layout
 
 command = click.Group(
     "tasks",
-    commands=task_changes.COMMANDS,
+    commands=[
+        *(task_edits.add, task_edits.edit, task_states.claim, task_states.done),
+        *(task_states.fail, task_states.release, task_states.retry, task_states.delete),
+    ],
     no_args_is_help=False,
     help="Look at the board and change it by hand.",
 )

@@ -76,6 +76,28 @@ def test_a_wrong_call_is_exit_2_with_a_hint(
     assert "--help" in told.err
 
 
+@pytest.mark.parametrize(
+    ("argv", "meant"),
+    [(["taks", "list"], "tasks"), (["tasks", "shw"], "show"), (["run", "--drian"], "--drain")],
+)
+def test_a_slip_of_the_keyboard_is_told_what_was_meant(
+    argv: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 2
+    assert f"'{meant}'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["", "run", "tasks", "agents", "team"])
+def test_help_fits_80_columns_and_cuts_no_sentence_short(
+    word: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*word.split(), "--help"]) == 0
+    usage, *lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, [usage, *lines])) <= 80
+    assert not any(line.endswith("...") for line in lines)
+
+
 def test_a_wrong_call_with_json_is_one_document_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "list", "--json", "--no-such-option"]) == 2
     document = json.loads(capsys.readouterr().out)

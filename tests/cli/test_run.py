@@ -176,6 +176,17 @@ def test_a_dry_run_says_what_would_be_done_and_claims_nothing(cli: Cli) -> None:
     assert cli("run", "--dry-run").code == 2
 
 
+def test_a_dry_run_names_only_who_would_not_be_refused(cli: Cli) -> None:
+    cli.layout.team_yaml.write_text(
+        "model: script/turns.jsonl\n"
+        "members: [{name: ann, agent: task}, {name: ben, agent: nobody}]\n"
+    )
+    (cli.layout.root / "turns.jsonl").write_text("")
+    cli.board(THINKS, DONE)
+    told = cli("run", "--dry-run", "--json").json
+    assert [one["by"] for one in told["tasks"]] == [["ann"], ["ann", "ben"]]
+
+
 def test_the_junit_report_has_every_task_and_its_folder_is_checked_first(cli: Cli) -> None:
     cli.board(DONE, FAILS)
     assert cli("run", "--drain", "--junit", "none/report.xml").code == 2

@@ -212,6 +212,21 @@ def test_done_verifies_first_and_a_failure_leaves_the_task_held(cli: Cli) -> Non
     assert completed["verify"] == "skipped"
 
 
+def test_a_result_by_hand_has_to_fit_the_schema_of_the_task(cli: Cli) -> None:
+    shape = {"type": "object", "required": ["paths"]}
+    cli.board({"id": 1, "schema": shape}, {"id": 2, "schema": {"type": 3}})
+    cli("tasks", "claim", "--owner", "ann", "1")
+    refused = cli("tasks", "done", "1", "--owner", "ann", "--result", "{}")
+    assert refused.code == 2
+    assert "'paths' is a required property" in refused.err
+    assert cli.raw(1)["status"] == "in_progress"
+    assert cli("tasks", "done", "1", "--owner", "ann", "--result", '{"paths": []}').code == 0
+    assert cli.raw(1)["result"] == {"paths": []}
+    unusable = cli("tasks", "done", "2", "--force", "--result", "{}")
+    assert unusable.code == 2
+    assert "task 2: its schema cannot be used" in unusable.err
+
+
 def test_done_with_a_passing_verify_is_recorded_as_such(cli: Cli) -> None:
     cli.board({"id": 1, "verify": "test -d .tasks"})
     cli("tasks", "claim", "--owner", "ann", "1")
@@ -320,4 +335,11 @@ def test_names_that_are_paths_are_refused_before_anything_is_made(cli: Cli) -> N
     cli.board({"id": 1})
     for name in ("../../outside", "..", "a/b", "C:x", "", "x" * 300, "con"):
         assert cli("tasks", "claim", "--owner", name, "1").code != 0
-    assert cli.raw(1)["status"] == "pending"
+    for name in ("../../outside", "a/b", "C:x", "x" * 300, "con"):
+        for option in ("--owner", "--agent", "--role", "--id"):
+            assert cli("tasks", "add", "B", option, name).code == 2
+        for field in ("owner", "agent", "required_role"):
+            assert cli("tasks", "edit", "1", "--set", f"{field}={name}").code == 2
+    assert cli.raw(1) == {"id": 1, "subject": "Task 1", "status": "pending"}
+    assert [path.name for path in cli.layout.tasks.iterdir()] == ["task_1.json"]
+    assert not cli.layout.team.exists()
