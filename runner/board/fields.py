@@ -128,7 +128,7 @@ def count(value: object, *, least: int) -> int:
     return value
 
 
-def attempt(value: object) -> int:
+def counter(value: object) -> int:
     return count(value, least=0)
 
 

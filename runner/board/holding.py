@@ -140,7 +140,7 @@ class HoldingStore(ReturningStore):
     ) -> Task:
         """Back to pending, to its owner before the claim; the attempt stays counted.
 
-        A fault waits for `retryAt`, or fails the task when no attempt is left.
+        A fault waits for `retryAt`, or fails the task after the last one allowed.
         Raises: ClaimLost, BoardBusy, SaveFailed.
         """
         now = self._clock.now()

@@ -81,7 +81,8 @@ _READERS = {
         "isolated": _Known("isolated", fields.yes_no),
         "timeout": _Known("timeout_s", fields.seconds),
         "maxAttempts": _Known("max_attempts", fields.max_attempts),
-        "attempt": _Known("attempt", fields.attempt),
+        "attempt": _Known("attempt", fields.counter),
+        "faults": _Known("faults", fields.counter, decides=False),
         "retryAt": _Known("retry_at", fields.moment),
     }.items()
     for spelling in fields.spellings(field)

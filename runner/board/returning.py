@@ -28,7 +28,7 @@ class ReturningStore(BaseStore):
         return self._each(elsewhere, self._take_over)
 
     def return_stale(self) -> list[Task]:
-        """Tasks of dead runs are pending again at once, or failed after their last attempt."""
+        """Tasks of dead runs are pending again at once, or failed after one fault too many."""
         self._observer.freshen()
         return self._return_all_stale()
 

@@ -16,7 +16,9 @@ REMOVED: Final = object()
 Changes = Mapping[str, Any]
 
 # kept by the runner alone; an edit by hand may not set them
-OWN_FIELDS = frozenset("attempt claim unblockedBy startedAt finishedAt usage retryAt".split())
+OWN_FIELDS = frozenset(
+    "attempt faults claim unblockedBy startedAt finishedAt usage retryAt".split()
+)
 
 
 def changed(raw: Mapping[str, Any], changes: Changes) -> dict[str, Any]:

@@ -36,8 +36,9 @@ class Task:
     `id` is as written, `key` for comparing, `file` the name inside `.tasks/`. `status` is None when
     the written word is unknown. `run` keeps the form of the file: a str is for `sh -c`, a tuple is
     argv. `verify` is a tuple of shell commands. `unclaimable` says why this file can never be
-    claimed as it stands (a field that decides and cannot be understood). `raw` is the whole
-    object, unknown fields included.
+    claimed as it stands (a field that decides and cannot be understood). `attempt` counts claims,
+    `faults` those attempts that ended in a fault; `max_attempts` bounds the faults. `raw` is the
+    whole object, unknown fields included.
     """
 
     id: int | str
@@ -59,6 +60,7 @@ class Task:
     timeout_s: float | None = None
     max_attempts: int | None = None
     attempt: int = 0
+    faults: int = 0
     claim: Claim | None = None
     retry_at: datetime | None = None
     result: Any = None

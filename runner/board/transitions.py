@@ -10,20 +10,18 @@ from typing import Any
 from runner.board import fields
 from runner.board.fields import spellings
 from runner.board.folder import unblocked_by
-from runner.board.saving import REMOVED, moved
+from runner.board.saving import OWN_FIELDS, REMOVED, moved
 from runner.board.task import Claim, Task
 from runner.core.clock import from_iso, to_iso
 from runner.core.ids import Key
 
-_MAX_ATTEMPTS = 3
+_MAX_FAULTS = 3
 _BACK_OFF_S = 10.0
 _BACK_OFF_CAP_S = 300.0
 _JITTER = 0.25
 
 # ours, or changed by us: an outside change of anything else is respected
-_MOVING = frozenset(
-    "status attempt claim unblockedBy result error startedAt finishedAt usage retryAt".split()
-)
+_MOVING = OWN_FIELDS | {"status", "result", "error"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,18 +95,19 @@ def faulting(
     chance: float,
     usage: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Back with a `retryAt` counted from `since`, or failed when no attempt is left.
+    """Back with a `retryAt` counted from `since`, or failed when it was one fault too many.
 
-    `error` grows by one part an attempt, so that it tells the whole story. `chance` is 0 to 1.
+    `error` grows by one part a fault, so that it tells the whole story. `chance` is 0 to 1.
     """
     story = f"attempt {task.attempt}: {reason}"
     if task.error and task.error.startswith("attempt "):
         story = f"{task.error}; {story}"
-    if task.attempt >= (task.max_attempts or _MAX_ATTEMPTS):
-        said = f"given up after {task.attempt} attempt{'s' if task.attempt > 1 else ''}; {story}"
-        return failing(now=now, error=said, usage=usage)
-    due = since + timedelta(seconds=back_off_s(task.attempt, chance))
-    changes = returning(task, usage=usage) | {"error": story}
+    faults = task.faults + 1
+    if faults >= (task.max_attempts or _MAX_FAULTS):
+        said = f"given up after {faults} fault{'s' if faults > 1 else ''}; {story}"
+        return failing(now=now, error=said, usage=usage) | {"faults": faults}
+    due = since + timedelta(seconds=back_off_s(faults, chance))
+    changes = returning(task, usage=usage) | {"error": story, "faults": faults}
     return changes | {"retryAt": to_iso(due) if due > now else REMOVED}
 
 
@@ -121,15 +120,16 @@ def unblocking(task: Task, chosen: Callable[[Key], bool]) -> dict[str, Any]:
     return changes
 
 
-def back_off_s(attempt: int, chance: float) -> float:
-    """10 s, doubled for each further attempt, up to 300 s; up to a quarter less by `chance`."""
-    full = min(_BACK_OFF_S * 2.0 ** min(attempt - 1, 10), _BACK_OFF_CAP_S)
+def back_off_s(faults: int, chance: float) -> float:
+    """10 s, doubled for each further fault, up to 300 s; up to a quarter less by `chance`."""
+    full = min(_BACK_OFF_S * 2.0 ** min(faults - 1, 10), _BACK_OFF_CAP_S)
     return full * (1 - _JITTER * chance)
 
 
 def reopening(task: Task) -> dict[str, Any]:
     """A failed, finished, deleted or waiting task is pending again, as if nothing had come out."""
-    changes = returning(task) | {"retryAt": REMOVED, "result": REMOVED, "error": REMOVED}
+    gone = dict.fromkeys(("retryAt", "result", "error", "faults"), REMOVED)
+    changes = returning(task) | gone
     return {field: value for field, value in changes.items() if _differs(task, field, value)}
 
 

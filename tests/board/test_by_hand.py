@@ -165,7 +165,8 @@ def test_a_retry_makes_a_failed_or_waiting_task_pending_at_once(desk: Desk) -> N
             None,
             None,
         )
-        assert task.attempt == 1
+        assert (task.attempt, task.faults) == (1, 0)
+        assert "faults" not in task.raw
     assert (desk.raw(1)["owner"], desk.raw(2)["owner"]) == ("ada", None)
     before = desk.bytes()
     store.retry(1)

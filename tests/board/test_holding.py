@@ -91,7 +91,7 @@ def test_faults_back_off_twice_as_long_each_time_and_then_fail_with_the_story(de
     task = store.release(store.claim(1, ADA).fence, reason="overloaded 3", fault=True)
     assert task.status == "failed"
     assert task.error == (
-        "given up after 3 attempts; attempt 1: overloaded 1; attempt 2: overloaded 2; "
+        "given up after 3 faults; attempt 1: overloaded 1; attempt 2: overloaded 2; "
         "attempt 3: overloaded 3"
     )
     assert [line["event"] for line in desk.events()][-2:] == ["task.claimed", "task.failed"]
@@ -99,7 +99,7 @@ def test_faults_back_off_twice_as_long_each_time_and_then_fail_with_the_story(de
 
 
 def test_back_off_has_a_cap_and_a_jitter_that_only_shortens(desk: Desk) -> None:
-    desk.put({"attempt": 40, "maxAttempts": 99}, {"attempt": 40, "maxAttempts": 99})
+    desk.put({"faults": 40, "maxAttempts": 99}, {"faults": 40, "maxAttempts": 99})
     desk.store().release(desk.store().claim(1, ADA).fence, reason="503", fault=True)
     early = desk.store(chance=lambda: 1.0)
     early.release(early.claim(2, ADA).fence, reason="503", fault=True)
@@ -107,11 +107,26 @@ def test_back_off_has_a_cap_and_a_jitter_that_only_shortens(desk: Desk) -> None:
     assert desk.raw(2)["retryAt"] == "2026-03-01T12:03:45.000Z"
 
 
-def test_the_tasks_own_limit_of_attempts_wins(desk: Desk) -> None:
+def test_attempts_that_were_handed_back_use_up_no_fault(desk: Desk) -> None:
+    desk.put({"maxAttempts": 2})
+    store = desk.store()
+    for _ in range(3):
+        store.release(store.claim(1, ADA).fence, reason="stopped")
+    assert "faults" not in desk.raw(1)
+    task = store.release(store.claim(1, ADA).fence, reason="503", fault=True)
+    assert (task.status, task.attempt, task.faults) == ("pending", 4, 1)
+    assert desk.raw(1)["retryAt"] == "2026-03-01T12:00:10.000Z"
+    desk.clock.later(10)
+    task = store.release(store.claim(1, ADA).fence, reason="502", fault=True)
+    assert (task.status, task.attempt, task.faults) == ("failed", 5, 2)
+    assert task.error == "given up after 2 faults; attempt 4: 503; attempt 5: 502"
+
+
+def test_the_tasks_own_limit_of_faults_wins(desk: Desk) -> None:
     desk.put({"maxAttempts": 1})
     store = desk.store()
     task = store.release(store.claim(1, ADA).fence, reason="503", fault=True)
-    assert task.error == "given up after 1 attempt; attempt 1: 503"
+    assert task.error == "given up after 1 fault; attempt 1: 503"
 
 
 def test_every_end_of_a_lost_claim_is_refused_and_writes_nothing(desk: Desk) -> None:

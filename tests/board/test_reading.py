@@ -96,6 +96,8 @@ def test_order_is_numbers_first_then_natural_text() -> None:
         ("timeout", "90", "timeout_s", 90.0),
         ("timeout", "1.5", "timeout_s", 1.5),
         ("maxAttempts", 2.0, "max_attempts", 2),
+        ("faults", "2", "faults", 2),
+        ("faults", "many", "faults", 0),
         ("run", "make", "run", "make"),
         ("run", ["make", "-j"], "run", ("make", "-j")),
         ("verify", "true", "verify", ("true",)),

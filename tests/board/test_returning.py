@@ -56,7 +56,7 @@ def test_a_task_that_kills_its_worker_is_set_aside_and_the_others_are_done(desk:
     assert task.id == 2
     raw = desk.raw(1)
     assert (raw["status"], raw["attempt"]) == ("failed", 3)
-    assert raw["error"].startswith("given up after 3 attempts; attempt 1: run r1 died")
+    assert raw["error"].startswith("given up after 3 faults; attempt 1: run r1 died")
     assert "attempt 3: run r3 died" in raw["error"]
     assert len(desk.events("task.stale")) == 3
     assert len(desk.events("task.failed")) == 1
