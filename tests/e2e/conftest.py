@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from runner.testing import make_board
+
 
 @dataclass(frozen=True)
 class Place:
@@ -21,9 +23,7 @@ class Place:
     root: Path
 
     def task(self, task_id: int, **fields: Any) -> None:
-        value = {"id": task_id, "subject": f"Task {task_id}", "status": "pending", **fields}
-        text = json.dumps(value, indent=2) + "\n"
-        (self.root / ".tasks" / f"task_{task_id}.json").write_text(text, encoding="utf-8")
+        make_board(self.root, [{"id": task_id, **fields}])
 
     def read(self, task_id: int) -> dict[str, Any]:
         path = self.root / ".tasks" / f"task_{task_id}.json"
@@ -64,7 +64,7 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    (tmp_path / ".tasks").mkdir()
+    make_board(tmp_path)
     (tmp_path / "home").mkdir()
     return Place(tmp_path)
 

@@ -16,21 +16,26 @@ from runner.core.clock import Clock, SystemClock
 from runner.core.events import Journal, read_journal
 from runner.core.layout import Layout
 from runner.core.settings import Settings
+from runner.errors import UnknownRecipient
 from runner.team.guardian import ProcessGroups
 from runner.team.outcome import Outcome
 from runner.team.types import Mail, Message, Teammate
-from runner.testing.board import make_board
-from runner.testing.model import ScriptedModel, Step
+from runner.testing import ScriptedModel, make_board
+from runner.testing.model import Step
 from runner.work.agent_work import AgentWork, agent_work
 from runner.work.messages import Model
 
 
 @dataclass(slots=True)
 class Post:
-    """An inbox that a test fills; `read` has the ids of the messages that count as read."""
+    """An inbox that a test fills; `read` has the ids of the messages that count as read.
+
+    What is sent to `bob` or `lead` is kept in `sent`.
+    """
 
     waiting: list[Message] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
+    sent: list[tuple[str, str]] = field(default_factory=list)
 
     def arrive(self, text: str, *, sender: str = "lead", message_id: str = "m1") -> None:
         self.waiting.append(
@@ -55,10 +60,28 @@ class Post:
         return Mail(messages=messages, commit=commit)
 
     async def send(self, to: str, text: str, type_: str, extra: Mapping[str, Any]) -> str:
-        return "sent-1"
+        if to not in self.members():
+            raise UnknownRecipient(to, self.members())
+        self.sent.append((to, text))
+        return f"sent-{len(self.sent)}"
 
     def members(self) -> tuple[str, ...]:
-        return ("ann", "lead")
+        return ("ann", "bob", "lead")
+
+
+def make_teammate(layout: Layout, **more: Any) -> Teammate:
+    """`ann`, a coder in run r1 on this board, with real files; the clock is real by default."""
+    layout.ensure_team()
+    clock = more.setdefault("clock", SystemClock())
+    journal = Journal(layout.runs / "r1.jsonl", run="r1", clock=clock)
+    about = {"name": "ann", "role": "coder", "agent": None, "team": "red", "post": Post()}
+    return Teammate(
+        run="r1",
+        board=Board(layout, clock=clock, journal=journal, run="r1"),
+        journal=journal,
+        processes=ProcessGroups(),
+        **(about | more),
+    )
 
 
 class Stage:
@@ -66,8 +89,7 @@ class Stage:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.layout = Layout(root=root, workspace=root)
-        self.layout.tasks.mkdir()
+        self.layout = make_board(root)
         self.layout.ensure_team()
         (root / "home").mkdir()
         self.settings = Settings(team="red")
@@ -89,17 +111,10 @@ class Stage:
     @property
     def mate(self) -> Teammate:
         if self._mate is None:
-            journal = Journal(self.layout.runs / "r1.jsonl", run="r1", clock=self.clock)
-            self._mate = Teammate(
-                name="ann",
-                role="coder",
-                agent=None,
+            self._mate = make_teammate(
+                self.layout,
                 team=self.settings.team,
-                run="r1",
-                board=Board(self.layout, clock=self.clock, journal=journal, run="r1"),
                 clock=self.clock,
-                journal=journal,
-                processes=ProcessGroups(),
                 post=self.post,
                 asked_to_stop=lambda: self.stopping,
             )

@@ -12,8 +12,7 @@ from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant
 from runner.core.settings import MemberSpec, Settings
 from runner.errors import NoModel
-from runner.testing.board import make_board
-from runner.testing.model import ScriptedModel
+from runner.testing import ScriptedModel, make_board
 from runner.work.admission import Admission
 from runner.work.models import Models
 

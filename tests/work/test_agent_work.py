@@ -10,9 +10,9 @@ import anyio
 import pytest
 
 from runner.team.outcome import Done, Failed, HandedBack, LimitReached
-from runner.testing.model import ScriptedModel, call, calls, say, submit
+from runner.testing import ScriptedModel, call, calls, say, submit
 from runner.work.commands import Leftovers
-from runner.work.history import INTERRUPTED, History
+from runner.work.history import INTERRUPTED
 from runner.work.loop import run_attempt
 from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, ToolSpec, UserTurn
 from runner.work.tools.base import Tool, Toolbox, ToolContext, ToolFunction, parameters
@@ -57,18 +57,16 @@ async def test_the_history_is_carried_to_the_next_task_and_the_identity_is_not_d
 async def test_identity_is_inserted_at_three_carried_messages_and_not_at_four(
     stage: Stage, carried: int, inserted: bool
 ) -> None:
-    mail = [say("noted"), call("idle")] if carried == 4 else [say("noted"), say("ok")]
-    for step in mail:
+    replies = [call("idle")] if carried == 3 else [say("noted"), say("ok")]
+    for reply in replies:
         stage.post.arrive("a question")
         letter = await stage.post.receive()
         assert letter is not None
-        await stage.work(letter, step)
-    kept = stage.mate.memory["carried history"]
-    short = History(kept.history.turns[:carried])
-    stage.mate.memory["carried history"] = replace(kept, history=short)
+        await stage.work(letter, reply)
 
     await stage.do(submit(1))
 
+    assert stage.transcript()[0]["carried"] == carried
     assert (stage.scripted.requests[0].turns[:2] == PAIR) is inserted
     assert bool(stage.events("identity.injected")) is inserted
 
@@ -191,7 +189,8 @@ async def test_a_cancelled_attempt_leaves_a_closed_transcript_and_a_whole_histor
         tasks.cancel_scope.cancel()
 
     assert [line["kind"] for line in stage.transcript()] == ["start", "user"]
-    assert len(stage.mate.memory["carried history"].history) == 3
+    await stage.do(submit(1), task_id=2)
+    assert stage.transcript(2)[0]["carried"] == 3
 
 
 class Slow(ScriptedModel):

@@ -15,10 +15,10 @@ from runner.core.events import read_journal
 from runner.core.settings import Limits
 from runner.team.outcome import Done, Failed, LimitReached, Outcome
 from runner.team.types import Teammate
-from runner.testing.board import make_board
+from runner.testing import make_board
 from runner.work.checkout import Checkout
 from runner.work.command_engine import redacted, run_command_task
-from tests.work.tools.conftest import make_teammate
+from tests.work.conftest import make_teammate
 
 LIMITS = Limits()
 
@@ -38,7 +38,7 @@ async def outcome_of(root: Path, run: str | list[str], **fields: Any) -> Outcome
 
 
 def events(root: Path) -> list[dict[str, Any]]:
-    return list(read_journal(root / ".team/runs/run-1.jsonl"))
+    return list(read_journal(root / ".team/runs/r1.jsonl"))
 
 
 async def test_the_result_is_exit_seconds_and_output(tmp_path: Path) -> None:

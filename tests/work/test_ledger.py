@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from runner.core.settings import Budget
-from runner.testing.model import ScriptedModel
+from runner.testing import ScriptedModel
 from runner.work.ledger import BudgetReached, Ledger, Spent
 from runner.work.messages import (
     AssistantTurn,

@@ -18,8 +18,8 @@ from runner.errors import (
     ModelUnavailable,
 )
 from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached, Lost, Outcome
-from runner.testing.clock import FakeClock
-from runner.testing.model import ScriptedModel, Step, call, calls, give_up, say, submit
+from runner.testing import FakeClock, ScriptedModel, call, calls, give_up, say, submit
+from runner.testing.model import Step
 from runner.work.calls import CUT, NOT_RUN
 from runner.work.messages import Asker, AssistantTurn, ModelReply, ModelRequest, ToolCall, UserTurn
 from runner.work.repeats import NUDGE

@@ -8,8 +8,7 @@ import pytest
 
 from runner.core.settings import Settings
 from runner.errors import ModelUnavailable
-from runner.testing.clock import FakeClock
-from runner.testing.model import ScriptedModel
+from runner.testing import FakeClock, ScriptedModel
 from runner.work.models import Models
 
 

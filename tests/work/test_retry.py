@@ -8,8 +8,7 @@ import anyio
 import pytest
 
 from runner.errors import ModelOverloaded, ModelRejected
-from runner.testing.clock import FakeClock
-from runner.testing.model import ScriptedModel, say
+from runner.testing import FakeClock, ScriptedModel, say
 from runner.work.messages import ModelReply, ModelRequest, UserTurn
 from runner.work.retry import MAX_TRIES, Gate, ask, wait_after
 

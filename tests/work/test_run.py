@@ -9,8 +9,7 @@ import pytest
 
 from runner.core.settings import Budget, MemberSpec, Settings
 from runner.errors import BoardNotFound, NoModel
-from runner.testing import FakeClock, make_board, running_team
-from runner.testing.model import ScriptedModel, call, submit
+from runner.testing import FakeClock, ScriptedModel, call, make_board, running_team, submit
 from runner.work.run import run_team
 
 SOLO = Settings(members=(MemberSpec(name="ann"),))

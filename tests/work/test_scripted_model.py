@@ -6,15 +6,8 @@ from typing import Any
 
 import pytest
 
-from runner.testing.model import (
-    ScriptedModel,
-    ScriptExhausted,
-    call,
-    calls,
-    give_up,
-    say,
-    submit,
-)
+from runner.testing import ScriptedModel, call, calls, give_up, say, submit
+from runner.testing.model import ScriptExhausted
 from runner.work.messages import Asker, ModelReply, ModelRequest, UserTurn
 
 

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from runner.agents.definition import AgentDefinition
-from runner.board.board import Board
-from runner.core.clock import SystemClock
-from runner.core.events import Journal
-from runner.core.layout import Layout
-from runner.errors import UnknownAgent, UnknownRecipient
-from runner.team.guardian import ProcessGroups
-from runner.team.types import Mail, Teammate
-from runner.testing.board import make_board
+from runner.errors import UnknownAgent
+from runner.testing import make_board
 from runner.work.commands import Leftovers
 from runner.work.tools import toolbox
 from runner.work.tools.base import ToolContext
 from runner.work.workspace import Workspace
+from tests.work.conftest import Post, make_teammate
 
 
 def make_agent(name: str, tools: tuple[str, ...] | None = None, **more: Any) -> AgentDefinition:
@@ -38,30 +33,11 @@ def make_agent(name: str, tools: tuple[str, ...] | None = None, **more: Any) -> 
 
 
 @dataclass(slots=True)
-class Letters:
-    """A post that keeps what was sent; alice and bob can be written to."""
-
-    sent: list[tuple[str, str]] = field(default_factory=list)
-
-    async def receive(self) -> Mail | None:
-        return None
-
-    async def send(self, to: str, text: str, type_: str, extra: Mapping[str, Any]) -> str:
-        if to not in self.members():
-            raise UnknownRecipient(to, self.members())
-        self.sent.append((to, text))
-        return "m-1"
-
-    def members(self) -> tuple[str, ...]:
-        return ("alice", "bob")
-
-
-@dataclass(slots=True)
 class Bench:
     """Runs tools by name, as the turn loop does."""
 
     context: ToolContext
-    letters: Letters
+    post: Post
 
     @property
     def root(self) -> Path:
@@ -89,29 +65,10 @@ def find_agent(name: str) -> AgentDefinition:
     return AGENTS[name]
 
 
-def make_teammate(layout: Layout, letters: Letters | None = None) -> Teammate:
-    """alice in run-1 on this board, with real files and the real clock."""
-    layout.ensure_team()
-    clock = SystemClock()
-    journal = Journal(layout.runs / "run-1.jsonl", run="run-1", clock=clock)
-    return Teammate(
-        name="alice",
-        role="worker",
-        agent=None,
-        team="team",
-        run="run-1",
-        board=Board(layout, clock=clock, journal=journal, run="run-1"),
-        clock=clock,
-        journal=journal,
-        processes=ProcessGroups(),
-        post=letters or Letters(),
-    )
-
-
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
-    layout, letters = make_board(tmp_path / "root"), Letters()
-    teammate = make_teammate(layout, letters)
+    layout, post = make_board(tmp_path / "root"), Post()
+    teammate = make_teammate(layout, post=post)
     with closing(Leftovers(teammate.processes)) as leftovers:
         context = ToolContext(
             workspace=Workspace(layout.workspace, readable=(layout.output,)),
@@ -122,4 +79,4 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
             find_agent=find_agent,
             output_dir=layout.output,
         )
-        yield Bench(context, letters)
+        yield Bench(context, post)

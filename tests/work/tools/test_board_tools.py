@@ -109,7 +109,7 @@ async def test_a_task_is_claimed_for_after_this_turn(bench: Bench) -> None:
     said = await bench("claim_task", id=1)
 
     assert said.startswith("task #1 is yours: First.")
-    assert task_file(bench, 1)["owner"] == "alice"
+    assert task_file(bench, 1)["owner"] == "ann"
     assert bench.context.teammate.next_task is not None
 
 
@@ -121,7 +121,7 @@ async def test_no_task_is_claimed_while_one_is_open(bench: Bench) -> None:
     with pytest.raises(ToolError, match="task #1 is open; hand in its result first"):
         await bench("claim_task", id=2)
     bench.change(task=None)
-    with pytest.raises(ToolError, match="alice has task 1 open"):
+    with pytest.raises(ToolError, match="ann has task 1 open"):
         await bench("claim_task", id=2)
 
     assert task_file(bench, 2)["status"] == "pending"
@@ -134,11 +134,11 @@ async def test_what_cannot_be_claimed_is_said(bench: Bench) -> None:
 
 async def test_a_message_is_sent(bench: Bench) -> None:
     assert await bench("send_message", to="bob", text="hello") == "sent to bob"
-    assert bench.letters.sent == [("bob", "hello")]
+    assert bench.post.sent == [("bob", "hello")]
 
 
 async def test_a_message_to_nobody_or_of_nothing_is_refused(bench: Bench) -> None:
-    with pytest.raises(ToolError, match="nobody is called 'zoe'; members: alice, bob"):
+    with pytest.raises(ToolError, match="nobody is called 'zoe'; members: ann, bob, lead"):
         await bench("send_message", to="zoe", text="hello")
     with pytest.raises(ToolError, match="empty"):
         await bench("send_message", to="bob", text=" \n")
