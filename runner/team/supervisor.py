@@ -6,7 +6,6 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runner.core.log import get_logger
-from runner.team.attempt import give_back
 from runner.team.inbox import Inbox
 from runner.team.look import Look
 from runner.team.outcome import HandedBack
@@ -14,6 +13,7 @@ from runner.team.roster import Member
 from runner.team.state import Ending, RunState, Seat
 from runner.team.teammate import Cycle, LimitHook, WorkCrashed
 from runner.team.types import Progress, Teammate
+from runner.team.working import give_back
 
 MAX_CRASHES = 5
 """So many crashes in a row, without an attempt that came to an end, and the seat stays empty."""
@@ -40,8 +40,8 @@ class Supervisor:
     def cut_all(self, reason: str) -> None:
         """End every running attempt now; its task goes back."""
         for cycle in self._cycles.values():
-            if cycle.attempt is not None:
-                cycle.attempt.cut(HandedBack(reason=reason))
+            if cycle.working is not None:
+                cycle.working.cut(HandedBack(reason=reason))
 
     def _spawn(self, group: TaskGroup, seat: Seat) -> None:
         seat.ending = None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from runner.board.task import Task
-from runner.team.attempt import Attempt, settle
 from runner.team.outcome import Faulted, HandedBack, LimitReached, Lost, Outcome
 from runner.team.state import Ending, RunState, Seat
 from runner.team.types import Assignment, Mail
+from runner.team.working import Working, settle
 
 _ROUNDING_S = 1e-6
 
@@ -30,7 +30,7 @@ class Cycle:
         self._seat = seat
         self._on_limit = on_limit
         self._resting = False
-        self.attempt: Attempt | None = None
+        self.working: Working | None = None
         self.attempts = 0
 
     async def live(self) -> Ending:
@@ -95,9 +95,9 @@ class Cycle:
         seat.teammate.emit("teammate.working", task)
         if task is not None and task.id not in seat.worked:
             seat.worked.append(task.id)
-        self.attempt = Attempt(state, seat, assignment)
+        self.working = Working(state, seat, assignment)
         try:
-            outcome = await self.attempt.run()
+            outcome = await self.working.run()
             state.usages.append(outcome.usage)
             if isinstance(assignment, Mail):
                 await self._file_away(assignment, outcome)
@@ -107,10 +107,10 @@ class Cycle:
             self.attempts += 1
             self._heed(outcome)
             await seat.inbox.put_back(after_s=state.settings.limits.poll_interval_s)
-            if self.attempt.crash is not None:
-                raise WorkCrashed from self.attempt.crash
+            if self.working.crash is not None:
+                raise WorkCrashed from self.working.crash
         finally:
-            self.attempt = None
+            self.working = None
 
     async def _file_away(self, mail: Mail, outcome: Outcome) -> None:
         """A message turn that came to an end counts as read, whether the work said so or not."""

@@ -25,7 +25,7 @@ _SAVE_TRIES = 3
 _SAVE_PAUSE_S = 1.0
 
 
-class Attempt:
+class Working:
     """`run` once, then `settle` if it was a task. `crash` is what came out of the work, if so."""
 
     def __init__(self, state: RunState, seat: Seat, assignment: Assignment) -> None:
