@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -31,7 +32,7 @@ from runner.team.types import Teammate, Work
 Ending = Literal["requested", "idle_timeout", "drained", "stopped", "given_up"]
 
 _LAST_WRITE_S = 1.0
-_QUIET_EVENTS = frozenset({"turn.ended", "tool.ended", "task.claimed"})
+_QUIET_EVENTS = frozenset({"turn.ended", "tool.ended", "task.claimed", "task.unclaimable"})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -94,6 +95,8 @@ class RunState:
     _half_written: dict[str, float] = field(init=False, default_factory=dict)
     _claiming: anyio.Lock = field(init=False, default_factory=anyio.Lock)
     _handed_back: dict[Key, tuple[Any, str]] = field(init=False, default_factory=dict)
+    _refusals: set[tuple[Key, str]] = field(init=False, default_factory=set)
+    _mutex: threading.Lock = field(init=False, default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.pulse = Pulse(self.clock)
@@ -183,9 +186,22 @@ class RunState:
             raw, reason = self._handed_back.get(task.key, (None, None))
             if reason is not None and raw == task.raw:
                 return reason
-            return admission(task) if admission is not None else None
+            reason = admission(task) if admission is not None else None
+            if reason is not None:
+                self._tell_refused(task, claimant, reason)
+            return reason
 
         return refuses
+
+    def _tell_refused(self, task: Task, claimant: Claimant, reason: str) -> None:
+        """Journal each reason of a task once, however often and by whomever it is asked."""
+        with self._mutex:
+            is_new = (task.key, reason) not in self._refusals
+            self._refusals.add((task.key, reason))
+        if is_new:
+            self.journal.emit(
+                "task.unclaimable", teammate=claimant.name, task=task.id, reason=reason
+            )
 
     async def look(self) -> Look:
         """A fresh look; claims of this run that nobody works on go back."""

@@ -356,6 +356,9 @@ async def test_nobody_is_called_back_for_a_task_that_admission_refuses(tmp_path:
         await team.board.add({"subject": "refused"})
         await clock.advance(5)
         assert team.teammates[0].progress.status == "shutdown"
+        await clock.advance(30)
+        told = events(team.journal, "task.unclaimable")
+        assert [(line["task"], line["reason"]) for line in told] == [(2, "no such agent")]
         team.limit_reached("budget", "no money")
         await clock.advance(5)
 
