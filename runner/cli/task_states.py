@@ -101,8 +101,8 @@ def _fitting(task: Task, text: str) -> Any:
     if task.schema is None or task.run is not None:
         return value
     # jsonschema costs more than all the rest of a command
-    from runner.work.jtd import SchemaInvalid
-    from runner.work.schema import read_schema
+    from runner.work.results.jtd import SchemaInvalid
+    from runner.work.results.schema import read_schema
 
     try:
         schema = read_schema(task.schema)

@@ -9,7 +9,7 @@ import anyio
 
 from runner.core.clock import SystemClock
 from runner.team.guardian import GuardedGroups
-from runner.work.verify import VerifyResult, run_verify
+from runner.work.processes.verify import VerifyResult, run_verify
 
 
 def verify(commands: Sequence[str], workspace: Path, *, timeout_s: float) -> VerifyResult:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from runner.team.outcome import Done, Failed
 from runner.work.attempt import Attempt
 from runner.work.messages import ToolCall, ToolResult
-from runner.work.result import Declared, Refused, ResultContract, Submitted
-from runner.work.verify import VerifyResult, verify_task
+from runner.work.processes.verify import VerifyResult, verify_task
+from runner.work.results.contract import Declared, Refused, ResultContract, Submitted
 
 MAX_FAILED_CHECKS = 3
 ACCEPTED = "The result was accepted."

@@ -23,9 +23,9 @@ from runner.core.layout import Layout
 from runner.core.log import get_logger
 from runner.core.settings import Settings
 from runner.errors import ModelUnavailable, NoModel, UnknownAgent
-from runner.work.jtd import SchemaInvalid
 from runner.work.models import Choice, Models
-from runner.work.schema import ResultSchema, read_schema
+from runner.work.results.jtd import SchemaInvalid
+from runner.work.results.schema import ResultSchema, read_schema
 from runner.work.tools import toolbox
 from runner.work.tools.base import Toolbox
 

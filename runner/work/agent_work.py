@@ -22,16 +22,16 @@ from runner.work.attempt import Attempt, Means
 from runner.work.carry import keep, recall
 from runner.work.checkout import Checkout
 from runner.work.command_engine import redacted, run_command_task
-from runner.work.commands import Leftovers
 from runner.work.history import History
 from runner.work.identity import Identity, with_identity
 from runner.work.ledger import Ledger
 from runner.work.loop import run_attempt
 from runner.work.messages import Model
 from runner.work.models import Models
+from runner.work.processes.commands import Leftovers
 from runner.work.prompt import assignment, system_prompt
 from runner.work.redact import Redactor
-from runner.work.result import ResultContract
+from runner.work.results.contract import ResultContract
 from runner.work.transcript import Transcript, message_transcript, task_transcript
 from runner.work.workspace import Workspace
 

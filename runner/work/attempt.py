@@ -23,7 +23,7 @@ from runner.work.messages import (
 )
 from runner.work.prompt import letters
 from runner.work.repeats import Repeats
-from runner.work.result import ResultContract, idle_spec
+from runner.work.results.contract import ResultContract, idle_spec
 from runner.work.retry import Gate
 from runner.work.tags import neutralised
 from runner.work.tools.base import Toolbox, ToolContext

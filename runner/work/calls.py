@@ -15,7 +15,7 @@ from runner.work.attempt import Attempt
 from runner.work.history import INTERRUPTED
 from runner.work.messages import ModelReply, ToolCall, ToolResult
 from runner.work.prompt import reminder
-from runner.work.result import IDLE, NO_SUBMIT, SUBMIT
+from runner.work.results.contract import IDLE, NO_SUBMIT, SUBMIT
 from runner.work.transcript import result_as_json
 
 Answered = list[tuple[ToolCall, ToolResult]]

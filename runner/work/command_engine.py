@@ -11,8 +11,8 @@ from runner.board.problem import Problem
 from runner.core.settings import Limits
 from runner.errors import ToolError
 from runner.team.outcome import Done, Failed, LimitReached, Outcome, Usage
-from runner.work.commands import CommandResult, run_command
-from runner.work.verify import verify_task
+from runner.work.processes.commands import CommandResult, run_command
+from runner.work.processes.verify import verify_task
 
 if TYPE_CHECKING:
     from runner.board.task import Task

@@ -9,7 +9,7 @@ from runner.agents.definition import AgentDefinition
 from runner.board.task import Task
 from runner.team.types import Message
 from runner.work.identity import Identity
-from runner.work.result import IDLE, SUBMIT, ResultContract
+from runner.work.results.contract import IDLE, SUBMIT, ResultContract
 from runner.work.tags import AUTO_CLAIMED, INBOX_MESSAGE, REMINDER, neutralised, tagged
 
 

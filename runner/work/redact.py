@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from runner.work.environment import tool_environment
+from runner.work.processes.environment import tool_environment
 
 REDACTED = "[redacted]"
 _SHORTEST_SECRET = 8  # shorter values are words such as `true` that occur everywhere

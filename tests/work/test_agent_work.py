@@ -11,10 +11,10 @@ import pytest
 
 from runner.team.outcome import Done, Failed, HandedBack, LimitReached
 from runner.testing import ScriptedModel, call, calls, say, submit
-from runner.work.commands import Leftovers
 from runner.work.history import INTERRUPTED
 from runner.work.loop import run_attempt
 from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, ToolSpec, UserTurn
+from runner.work.processes.commands import Leftovers
 from runner.work.tools.base import Tool, Toolbox, ToolContext, ToolFunction, parameters
 from runner.work.transcript import Transcript, task_transcript
 from tests.work.conftest import told

@@ -23,7 +23,7 @@ from runner.testing.model import Step
 from runner.work.calls import CUT, NOT_RUN
 from runner.work.messages import Asker, AssistantTurn, ModelReply, ModelRequest, ToolCall, UserTurn
 from runner.work.repeats import NUDGE
-from runner.work.result import NO_SUBMIT, NULL_DATA
+from runner.work.results.contract import NO_SUBMIT, NULL_DATA
 from runner.work.retry import MAX_TRIES
 from tests.work.conftest import told
 

@@ -13,8 +13,8 @@ import anyio.to_thread
 
 from runner.core.files import clean_text
 from runner.errors import ToolError
-from runner.work.commands import run_command
 from runner.work.messages import ToolSpec
+from runner.work.processes.commands import run_command
 from runner.work.tools import scan
 from runner.work.tools.base import Tool, ToolContext, in_thread, parameters
 from runner.work.workspace import Workspace

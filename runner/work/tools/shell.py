@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from runner.errors import ToolError
-from runner.work.commands import run_command
 from runner.work.messages import ToolSpec
+from runner.work.processes.commands import run_command
 from runner.work.tools.base import Tool, ToolContext, parameters
 
 DEFAULT_TIMEOUT_S = 120

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from runner.core.clock import SystemClock
 from runner.team.guardian import ProcessGroups
-from runner.work.verify import VerifyResult, run_verify
+from runner.work.processes.verify import VerifyResult, run_verify
 
 
 async def verify(folder: Path, *commands: str, timeout_s: float = 10) -> VerifyResult:

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from runner.work.result import (
+from runner.work.results.contract import (
     MAX_BAD_RESULTS,
     NULL_DATA,
     Declared,
@@ -16,7 +16,7 @@ from runner.work.result import (
     Submitted,
     idle_spec,
 )
-from runner.work.schema import read_schema
+from runner.work.results.schema import read_schema
 
 SCHEMA = read_schema({"properties": {"summary": {"type": "string"}, "count": {"type": "uint8"}}})
 

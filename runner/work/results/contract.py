@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runner.work.messages import ToolSpec
-from runner.work.schema import ResultSchema
+from runner.work.results.schema import ResultSchema
 
 SUBMIT = "submit_result"
 IDLE = "idle"

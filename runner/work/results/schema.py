@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runner.work.jtd import SchemaInvalid, from_jtd, is_jtd
-from runner.work.shape import shape, shortened
+from runner.work.results.jtd import SchemaInvalid, from_jtd, is_jtd
+from runner.work.results.shape import shape, shortened
 
 _SHOWN_ERRORS = 5
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runner.work.environment import tool_environment
+from runner.work.processes.environment import tool_environment
 
 
 def test_provider_keys_and_forge_tokens_are_hidden() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.work.capture import Capture, Keep
+from runner.work.processes.capture import Capture, Keep
 
 
 def captured(data: bytes, limit: int, keep: Keep = "tail", step: int = 7) -> Capture:

@@ -24,8 +24,8 @@ import anyio.to_thread
 from runner.core.clock import Clock, SystemClock
 from runner.errors import ToolError
 from runner.team.guardian import ProcessGroups
-from runner.work.capture import Capture, Keep
-from runner.work.environment import tool_environment
+from runner.work.processes.capture import Capture, Keep
+from runner.work.processes.environment import tool_environment
 
 OUTPUT_LIMIT = 65_536  # bytes
 TERM_GRACE_S = 2.0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ToolError
-from runner.work.commands import CommandResult, run_command
+from runner.work.processes.commands import CommandResult, run_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

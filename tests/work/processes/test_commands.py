@@ -15,7 +15,7 @@ import pytest
 
 from runner.errors import ToolError
 from runner.team.guardian import ProcessGroups
-from runner.work.commands import CommandResult, Leftovers, group_lives, run_command
+from runner.work.processes.commands import CommandResult, Leftovers, group_lives, run_command
 
 IGNORES_TERM = "trap '' TERM; "
 
@@ -277,7 +277,7 @@ import os, signal, sys
 from pathlib import Path
 import anyio
 from runner.team.guardian import ProcessGroups
-from runner.work.commands import run_command
+from runner.work.processes.commands import run_command
 
 class Dies(ProcessGroups):
     def add(self, group):

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from runner.work.jtd import SchemaInvalid, is_jtd
-from runner.work.schema import read_schema
+from runner.work.results.jtd import SchemaInvalid, is_jtd
+from runner.work.results.schema import read_schema
 
 REVIEW: dict[str, Any] = {
     "properties": {

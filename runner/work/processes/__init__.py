@@ -1,0 +1,1 @@
+"""Plain commands, and the acceptance commands of a task."""
