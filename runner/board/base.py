@@ -67,7 +67,7 @@ class BaseStore:
     def scan(self, *, settle: bool = False) -> Snapshot:
         """Look at the whole board, without the lock. A run journals each new problem once.
 
-        `settle`: a file that fails to parse is a problem at once, not at the second look.
+        `settle`: a file that fails to parse is a problem at once, not when it has come to rest.
         """
         snapshot = self._observer.snapshot(settle=settle)
         if self.run is not None:

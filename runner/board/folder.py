@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -35,7 +35,7 @@ class Signature(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One task file as it was read. `settled` is false for a file that failed to read only once."""
+    """One task file as it was read. `settled` is false for one that may be half-written."""
 
     file: str
     signature: Signature
@@ -142,19 +142,15 @@ class Folder:
         self._put(entry.file, entry)
 
     def unsettled(self) -> dict[str, Signature]:
-        """The files that could not be parsed at one look only, as they were then."""
+        """The files that could not be parsed and may be half-written, as they were then."""
         broken = self._broken.items()
         return {name: entry.signature for name, entry in broken if not entry.settled}
 
-    def settle(self, before: Mapping[str, Signature]) -> None:
-        """Files that are as they were `before`, and fail again, are problems from now on."""
-        for name, signature in before.items():
-            entry = self._broken.get(name)
-            if entry is None or entry.settled or entry.signature != signature:
-                continue
-            again = self.refresh(name)
-            if again is None or again.signature != signature:  # only after a lost race: it moves
-                continue
+    def settle(self, name: str) -> None:
+        """A file that fails again, and is still as it was, is a problem from now on."""
+        before = self.entries[name].signature
+        again = self.refresh(name)
+        if again is not None and again.signature == before:
             self._put(name, replace(again, settled=True))
 
     def waiting_for(self, name: str) -> Iterator[Task]:

@@ -78,18 +78,17 @@ class HoldingStore(ReturningStore):
         """Whether the claim still stands; a stat when nothing changed.
 
         When only our own fields went back (a `git checkout`), they are restored. A file that
-        cannot be parsed right now gets the benefit of the doubt once.
+        cannot be parsed and may be half-written gets the benefit of the doubt.
         """
         file = self._file_of(fence)
         entry = self._folder.entries.get(file)
-        if entry is None:
-            return False
-        if not self._folder.is_current(entry):
+        if entry is not None and not self._folder.is_current(entry):
             entry = self._folder.refresh(file)
-            if entry is None or entry.task is None:
-                return entry is not None and not entry.settled
-        if entry.task is None:
-            return False
+        if entry is not None and entry.task is None:
+            self._observer.settle()
+            entry = self._folder.entries.get(file)
+        if entry is None or entry.task is None:
+            return entry is not None and not entry.settled
         return is_held(entry.task, fence) or self._restore(fence, entry.task)
 
     def complete(

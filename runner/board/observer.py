@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 from runner.board import runs
 from runner.board.checks import board_problems
-from runner.board.folder import Folder
+from runner.board.folder import Folder, Signature
 from runner.board.problem import Problem
 from runner.board.reading import keys_of_name
 from runner.board.snapshot import Snapshot, run_here
@@ -17,6 +18,7 @@ from runner.core.layout import Layout
 
 _SMALL_BOARD = 200
 _SWEEP_SHARE = 10
+_AT_REST_S = 3.0
 
 
 class Observer:
@@ -31,6 +33,7 @@ class Observer:
         self._snapshot: tuple[int, Snapshot] | None = None
         self._swept_at = float("-inf")
         self._sweep_s = 0.0
+        self._doubtful: dict[tuple[str, Signature], float] = {}
 
     def sweep(self) -> None:
         """Bring the folder up to date."""
@@ -52,19 +55,38 @@ class Observer:
         return True
 
     def snapshot(self, *, settle: bool = False) -> Snapshot:
-        """Look at everything. A file that fails to parse is a problem from the second look on.
+        """Look at everything. A file that fails to parse is a problem once it has come to rest.
 
         `settle` takes the first look for definite, for a process that looks only once.
         """
-        doubtful = self.folder.unsettled()
         self.sweep()
-        self.folder.settle(self.folder.unsettled() if settle else doubtful)
+        self.settle(at_once=settle)
         kept = self._snapshot
         if kept is None or kept[0] != self.folder.version or self.place != kept[1].place:
             kept = (self.folder.version, self._build())
         current = replace(kept[1], alive=self.alive(), now=self._clock.now())
         self._snapshot = (kept[0], current)
         return current
+
+    def settle(self, *, at_once: bool = False) -> None:
+        """Tell files that are broken from those that somebody is writing: the latter change soon.
+
+        It is at rest when it was last written a while ago, or has stayed as it is while we looked.
+        """
+        now, first_seen, self._doubtful = self._clock.monotonic(), self._doubtful, {}
+        for name, signature in self.folder.unsettled().items():
+            since = first_seen.get((name, signature), now)
+            if at_once or now - since >= _AT_REST_S or self._age_s(name) >= _AT_REST_S:
+                self.folder.settle(name)
+            else:
+                self._doubtful[name, signature] = since
+
+    def _age_s(self, name: str) -> float:
+        """Seconds since the file was written, by the clock on the wall."""
+        with contextlib.suppress(FileNotFoundError):
+            written = (self.folder.path / name).lstat().st_mtime
+            return self._clock.now().timestamp() - written
+        return 0.0  # only after a lost race: gone since the sweep
 
     @property
     def place(self) -> str:

@@ -31,7 +31,7 @@ class Snapshot:
     """What one look found.
 
     `tasks` has the meant file of each id; `others` the further files of a doubled one, which are
-    never claimable. `unsettled` names files that could not be read once and earn one more look.
+    never claimable. `unsettled` names files that may be half-written and earn one more look.
     `alive` has the runs that are alive, of those named in claims, `own_run` included. `place` is
     that of this board, empty while nothing was ever claimed here.
     """

@@ -92,7 +92,6 @@ class RunState:
     pulse: Pulse = field(init=False)
     looks: Looks = field(init=False)
     _writes: set[anyio.CancelScope] = field(init=False, default_factory=set)
-    _half_written: dict[str, float] = field(init=False, default_factory=dict)
     _claiming: anyio.Lock = field(init=False, default_factory=anyio.Lock)
     _handed_back: dict[Key, tuple[Any, str]] = field(init=False, default_factory=dict)
     _refusals: set[tuple[Key, str]] = field(init=False, default_factory=set)
@@ -206,8 +205,6 @@ class RunState:
     async def look(self) -> Look:
         """A fresh look; claims of this run that nobody works on go back."""
         look = await self.looks.fresh()
-        for file in look.snapshot.unsettled:
-            self._half_written.setdefault(file, self.clock.monotonic())
         if look.own and not self.hurried:
             held = self._fences()
             for task in look.own:
@@ -278,13 +275,9 @@ class RunState:
         )
 
     def _unrest(self, seen: int) -> bool:
-        """Something happened after the look, or somebody has something to do or to wait for."""
-        young = self.clock.monotonic() - self.settings.limits.poll_interval_s
-        return (
-            self.pulse.version != seen
-            or any(seat.busy or seat.inbox.has_news() for seat in self.live_seats)
-            # teammates look milliseconds apart: one more look means one at the next tick
-            or any(since > young for since in self._half_written.values())
+        """Something happened after the look, or somebody has something to do."""
+        return self.pulse.version != seen or any(
+            seat.busy or seat.inbox.has_news() for seat in self.live_seats
         )
 
     def _fences(self) -> frozenset[Fence]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -65,6 +66,16 @@ class Desk:
     def change(self, task_id: object, **fields: Any) -> None:
         """What an editor does: the file is written in place."""
         self.path(task_id).write_text(json.dumps(self.raw(task_id) | fields), encoding="utf-8")
+
+    def half_write(self, task_id: object, text: str = '{"id": 1, "sub') -> None:
+        """What another program has written so far, a moment ago."""
+        self.path(task_id).write_text(text, encoding="utf-8")
+        self.age(task_id, 0)
+
+    def age(self, task_id: object, seconds: float) -> None:
+        """Let the file be last written so long ago."""
+        stamp = self.clock.now().timestamp() - seconds
+        os.utime(self.path(task_id), (stamp, stamp))
 
     def bytes(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in self.layout.tasks.iterdir()}

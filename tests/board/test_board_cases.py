@@ -107,7 +107,7 @@ def test_a_claim_and_a_completion_touch_only_what_they_mean(desk: Desk, path: Pa
         assert _touched(claimed, after) <= _waiting_for(_objects(claimed), task)
         for name in _touched(claimed, after):
             _assert_foreign_fields_kept(_objects(claimed)[name], _objects(after)[name])
-    assert outlook(store.scan(), [_EVE]).nothing_left
+    assert outlook(store.scan(settle=True), [_EVE]).nothing_left
 
 
 def test_a_write_changes_the_bytes_of_its_own_fields_only(desk: Desk) -> None:

@@ -79,9 +79,10 @@ def test_a_stale_task_is_coming_for_whom_it_belonged_to(desk: Desk) -> None:
 
 
 def test_a_half_written_file_keeps_a_drain_for_one_more_look(desk: Desk) -> None:
-    desk.path(1).write_text('{"id": 1, "sub')
+    desk.half_write(1)
     store = desk.store()
     assert not outlook(store.scan(), [ADA]).nothing_left
+    desk.clock.later(5)
     assert outlook(store.scan(), [ADA]).nothing_left
 
 

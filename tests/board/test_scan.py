@@ -1,4 +1,4 @@
-"""A scan: cached, settled at the second look, everything odd said once and nothing written."""
+"""A scan: cached, settled when at rest, everything odd said once and nothing written."""
 
 from __future__ import annotations
 
@@ -46,26 +46,29 @@ def test_a_snapshot_does_not_change_behind_the_back_of_its_reader(desk: Desk) ->
 
 def test_a_half_written_file_is_picked_up_whole_without_a_word(desk: Desk) -> None:
     text = '{"id": 1, "subject": "' + "x" * 40_000 + '"}'
-    desk.path(1).write_text(text[:20_000])
+    desk.half_write(1, text[:20_000])
     store = desk.store("r1")
-    snapshot = store.scan()
-    assert (snapshot.tasks, snapshot.problems) == ({}, ())
-    assert snapshot.unsettled == {"task_1.json"}
-    with desk.path(1).open("a") as stream:
-        stream.write(text[20_000:30_000])
-        stream.flush()
-        assert store.scan().unsettled == {"task_1.json"}
-        stream.write(text[30_000:])
+    for _ in range(3):  # several teammates look within milliseconds
+        snapshot = store.scan()
+        assert (snapshot.tasks, snapshot.problems) == ({}, ())
+        assert snapshot.unsettled == {"task_1.json"}
+    desk.clock.later(1)
+    desk.half_write(1, text[:30_000])
+    assert store.scan().unsettled == {"task_1.json"}
+    desk.clock.later(2.5)
+    assert store.scan().unsettled == {"task_1.json"}
+    desk.path(1).write_text(text)
     snapshot = store.scan()
     assert (list(snapshot.tasks), snapshot.unsettled) == (["1"], frozenset())
     assert desk.events("board.problem") == []
 
 
 def test_a_file_that_stays_broken_is_told_once_and_left_as_it_is(desk: Desk) -> None:
-    desk.path(1).write_text("{")
+    desk.half_write(1, "{")
     store = desk.store("r1")
     assert not store.scan().problems
     for _ in range(3):
+        desk.clock.later(5)
         assert _kinds(store.scan()) == [("invalid-json", "task_1.json")]
     assert len(desk.events("board.problem")) == 1
     assert desk.path(1).read_text() == "{"
@@ -73,14 +76,29 @@ def test_a_file_that_stays_broken_is_told_once_and_left_as_it_is(desk: Desk) -> 
     assert not store.scan().problems
 
 
+def test_a_file_that_was_broken_long_ago_is_a_problem_at_once(desk: Desk) -> None:
+    desk.half_write(1)
+    desk.age(1, 60)
+    assert _kinds(desk.store().scan()) == [("invalid-json", "task_1.json")]
+
+
+def test_a_broken_file_with_a_time_to_come_is_a_problem_after_a_while(desk: Desk) -> None:
+    desk.half_write(1)
+    desk.age(1, -3600)
+    store = desk.store()
+    assert not store.scan().problems
+    desk.clock.later(5)
+    assert _kinds(store.scan()) == [("invalid-json", "task_1.json")]
+
+
 def test_a_single_look_tells_at_once_when_asked(desk: Desk) -> None:
-    desk.path(1).write_text("{")
+    desk.half_write(1)
     assert _kinds(desk.store().scan(settle=True)) == [("invalid-json", "task_1.json")]
     assert desk.events("board.problem") == []
 
 
 def test_a_broken_file_that_goes_away_was_never_a_problem(desk: Desk) -> None:
-    desk.path(1).write_text("{")
+    desk.half_write(1)
     store = desk.store()
     store.scan()
     desk.path(1).unlink()
@@ -89,9 +107,10 @@ def test_a_broken_file_that_goes_away_was_never_a_problem(desk: Desk) -> None:
 
 def test_a_blocker_that_is_half_written_is_not_called_missing_yet(desk: Desk) -> None:
     desk.put({"id": 2, "blockedBy": [1]})
-    desk.path(1).write_text("{")
+    desk.half_write(1)
     store = desk.store()
     assert not store.scan().problems
+    desk.clock.later(5)
     assert ("missing-blocker", "task_2.json") in _kinds(store.scan())
 
 

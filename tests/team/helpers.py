@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 from runner.core.events import Journal, read_journal
@@ -32,3 +33,10 @@ def events(journal: Journal, name: str) -> list[dict[str, Any]]:
 def write(layout: Layout, to: str, text: str) -> None:
     """A message of the lead."""
     post(layout, to=to, sender=LEAD, content=text, members=[to], clock=FakeClock())
+
+
+def half_write(layout: Layout, task_id: int, clock: FakeClock) -> None:
+    """A task file as another program has it written so far, a moment ago."""
+    path, now = layout.tasks / f"task_{task_id}.json", clock.now().timestamp()
+    path.write_text(f'{{"id": {task_id}, "sta', encoding="utf-8")
+    os.utime(path, (now, now))

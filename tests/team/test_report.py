@@ -19,6 +19,7 @@ from runner.team.types import Assignment, Teammate
 from runner.testing.board import make_board
 from runner.testing.clock import FakeClock
 from runner.testing.team import running_team
+from tests.team.helpers import half_write
 
 
 async def finish(assignment: Assignment, mate: Teammate) -> Outcome:
@@ -138,9 +139,9 @@ async def test_a_file_that_is_no_task_counts_as_undone(tmp_path: Path) -> None:
 
 
 async def test_a_half_written_file_counts_as_undone(tmp_path: Path) -> None:
-    layout = make_board(tmp_path)
-    (layout.tasks / "task_4.json").write_text("{", encoding="utf-8")
-    snapshot = await Board(layout, clock=FakeClock()).scan()
+    layout, clock = make_board(tmp_path), FakeClock()
+    half_write(layout, 4, clock)
+    snapshot = await Board(layout, clock=clock).scan()
     (row,) = judge(snapshot, outlook(snapshot, []), only=None, agents={}, left="")
     assert (row.verdict, row.reason) == ("undone", "task_4.json: half-written")
 

@@ -28,7 +28,7 @@ from runner.team.types import Assignment, Mail, Teammate
 from runner.testing.board import make_board
 from runner.testing.clock import FakeClock
 from runner.testing.team import running_team
-from tests.team.helpers import events, finish, on_disk, write
+from tests.team.helpers import events, finish, half_write, on_disk, write
 
 
 async def hang(assignment: Assignment, mate: Teammate) -> Outcome:
@@ -232,13 +232,26 @@ async def test_a_drain_waits_for_a_retry_that_lies_ahead(tmp_path: Path) -> None
 
 async def test_a_drain_gives_a_half_written_file_one_more_look(tmp_path: Path) -> None:
     layout, clock = make_board(tmp_path), FakeClock()
-    (layout.tasks / "task_1.json").write_text('{"id": 1, "sta', encoding="utf-8")
+    half_write(layout, 1, clock)
     async with running_team(layout, work=finish, clock=clock, drain=True) as team:
         await clock.sleepers(3)
         make_board(tmp_path, [{"id": 1}])
         await clock.advance(5)
         assert (await team.finished()).exit_code == 0
     assert on_disk(layout, 1)["status"] == "completed"
+    assert events(team.journal, "board.problem") == []
+
+
+async def test_a_file_that_stays_broken_is_a_problem_at_the_next_tick(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path), FakeClock()
+    half_write(layout, 1, clock)
+    async with running_team(layout, work=finish, clock=clock, drain=True) as team:
+        await clock.advance(4.9)
+        assert events(team.journal, "board.problem") == []
+        await clock.advance(0.1)
+        report = await team.finished()
+    assert (report.exit_code, report.tasks[0].state) == (3, "unclaimable")
+    assert len(events(team.journal, "board.problem")) == 1
 
 
 async def test_a_drain_does_not_end_before_work_that_was_just_created_is_done(
