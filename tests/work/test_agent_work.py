@@ -278,6 +278,16 @@ async def test_a_failed_check_while_somebody_else_wrote_is_repeated_once_when_qu
     assert len(stage.events("task.verified")) == 1
 
 
+async def test_a_task_may_be_created_for_an_agent_that_there_is(stage: Stage) -> None:
+    stage.agent("helper", tools="read")
+    created = [call("create_task", subject="Help", agent=name) for name in ("helper", "nobody")]
+
+    await stage.do(*created, submit(1))
+
+    assert "created task #2: Help" in told(stage.scripted, 1)
+    assert 'Unknown agent "nobody". Available: helper, ' in told(stage.scripted, 2)
+
+
 async def test_a_script_that_runs_out_fails_the_task_and_says_so(stage: Stage) -> None:
     (stage.root / "s.yaml").write_text("tasks: {1: [{calls: [{ls: {}}]}]}", encoding="utf-8")
     task = await stage.claim()
