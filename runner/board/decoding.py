@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import codecs
 import json
-import math
 from typing import Any
+
+from runner.core.strict_json import finite
 
 MOST_LEVELS = 100
 
@@ -68,15 +69,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _finite(text: str) -> float:
-    """A number, unless it would be written back as `Infinity`, which only Python reads."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text[:40]} is no number that can be kept")
-    return number
-
-
 _EACH_KEY_ONCE = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite
+    object_pairs_hook=_unique, parse_float=finite, parse_constant=finite
 )
-_LAST_KEY_WINS = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
+_LAST_KEY_WINS = json.JSONDecoder(parse_float=finite, parse_constant=finite)

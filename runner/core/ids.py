@@ -20,11 +20,21 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 _DEVICES = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?\Z")
 _NUMBERED = re.compile(r"(?:task_)?([0-9]+)\Z")
 _DIGITS = re.compile(r"([0-9]+)")
+# Controls (line breaks and escape sequences among them), line separators, lone surrogates.
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+ONE_LINE = "one line of printable text"
+"""What `is_one_line` asks for, in words."""
 
 
 def is_safe(value: object) -> bool:
     """Whether `value` may become one component of a path."""
     return isinstance(value, str) and bool(_SAFE.match(value)) and not _DEVICES.match(value)
+
+
+def is_one_line(value: object) -> bool:
+    """Whether `value` is a text that shows as one line: a subject, a role, the name of an agent."""
+    return isinstance(value, str) and bool(value.strip()) and not _UNPRINTABLE.search(value)
 
 
 def safe_name(what: str, value: object) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from runner.core.ids import is_safe
+from runner.core.ids import ONE_LINE, is_one_line, is_safe
 
 Reader = Callable[[Any], Any]
 
@@ -38,6 +38,12 @@ def text(value: Any) -> str:
     if isinstance(value, str) and value.strip():
         return value
     raise Unfit("a text (quote words such as no, on or 7)")
+
+
+def one_line(value: Any) -> str:
+    if is_one_line(value):
+        return str(value)
+    raise Unfit(f"{ONE_LINE} (quote words such as no, on or 7)")
 
 
 def name(value: Any) -> str:

@@ -7,7 +7,7 @@ flag. Of the environment only the names in `VARIABLES` are ours: build systems s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -16,12 +16,14 @@ from runner.core import readers
 from runner.core.ids import LEAD
 from runner.core.layout import Layout
 from runner.core.readers import Reader, Unfit
+from runner.core.strict_json import read_json
 from runner.core.strict_yaml import read_yaml
 from runner.errors import ConfigError
 
 DEFAULT_MEMBER_NAMES = ("alice", "bob", "carol")
 _MORE_NAMES = ("dave", "erin", "frank", "grace", "heidi", "ivan", "judy", "mallory", "niaj")
 DEFAULT_ROLE = "worker"
+MOST_MEMBERS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +80,10 @@ VARIABLES: Mapping[str, str] = {
     "RUNNER_TEAM": "team",
     "RUNNER_MODEL": "model",
     "RUNNER_MEMBERS": "members",
+    "RUNNER_SCHEMA": "schema",
     "RUNNER_HISTORY": "history",
+    "RUNNER_DISABLED_AGENTS": "disabled_agents",
+    "RUNNER_ISOLATION": "isolation",
     "RUNNER_POLL_INTERVAL": "limits.poll_interval",
     "RUNNER_IDLE_TIMEOUT": "limits.idle_timeout",
     "RUNNER_GRACE": "limits.grace",
@@ -138,8 +143,7 @@ def _layers(
     for variable, key in VARIABLES.items():
         text = environ.get(variable, "").strip()
         if text:
-            value = text if key in _TEXTS else readers.written_number(text)
-            yield "environment", variable, key, value
+            yield "environment", variable, key, _WRITTEN.get(key, readers.written_number)(text)
     for key, value in overrides.items():
         if value is not None:
             yield "command line", _FLAGS.get(key, key), key, value
@@ -211,6 +215,24 @@ def _aliases(value: Any) -> Mapping[str, tuple[str, ...]]:
     return aliases
 
 
+def _schema(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise Unfit("a mapping (in a variable: an object as JSON)")
+
+
+def _json_object(text: str) -> Any:
+    """The value, or the text itself for the reader to refuse."""
+    try:
+        return read_json(text)
+    except ValueError:
+        return text
+
+
+def _comma_list(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def _names(value: Any) -> frozenset[str]:
     listed = [value] if isinstance(value, str) else value
     if isinstance(listed, list) and all(isinstance(name, str) and name for name in listed):
@@ -225,10 +247,13 @@ def _isolation(value: Any) -> bool:
 
 
 def _members(value: Any) -> int | tuple[MemberSpec, ...]:
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_MEMBERS:
         return value
-    if not isinstance(value, list) or not value:
-        raise Unfit("a number of teammates from 1 up, or a list of {name, role, agent}")
+    if not isinstance(value, list) or not 0 < len(value) <= MOST_MEMBERS:
+        raise Unfit(
+            f"a number of teammates from 1 to {MOST_MEMBERS}, or a list of as many "
+            "{name, role, agent}"
+        )
     members = tuple(_member(f"[{at}]", item) for at, item in enumerate(value))
     for at, member in enumerate(members):
         if member.name in {other.name for other in members[:at]}:
@@ -261,15 +286,23 @@ def _member(at: str, item: Any) -> MemberSpec:
     )
 
 
-_MEMBER_READERS = {"name": readers.name, "role": readers.text, "agent": readers.text}
-_TEXTS = ("team", "model", "history")
+_MEMBER_READERS = {"name": readers.name, "role": readers.one_line, "agent": readers.one_line}
+_WRITTEN: Mapping[str, Callable[[str], Any]] = {
+    "team": str,
+    "model": str,
+    "history": str,
+    "isolation": str,
+    "schema": _json_object,
+    "disabled_agents": _comma_list,
+}
+"""How the text of a variable is read; numbers without being named here."""
 _COUNTS = ("max_turns", "max_recursion_depth", "max_subagents")
 _READERS: Mapping[str, Reader] = {
-    "team": readers.text,
+    "team": readers.one_line,
     "model": readers.text,
     "models": _aliases,
     "members": _members,
-    "schema": readers.mapping,
+    "schema": _schema,
     "history": readers.one_of("carry", "fresh"),
     "disabled_agents": _names,
     "isolation": _isolation,

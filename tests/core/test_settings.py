@@ -93,7 +93,12 @@ def test_later_wins_file_then_environment_then_flags(tmp_path: Path) -> None:
 
 
 def test_every_variable_sets_its_key(tmp_path: Path) -> None:
-    environ = dict.fromkeys(VARIABLES, "3") | {"RUNNER_HISTORY": "fresh"}
+    environ = dict.fromkeys(VARIABLES, "3") | {
+        "RUNNER_HISTORY": "fresh",
+        "RUNNER_ISOLATION": "none",
+        "RUNNER_SCHEMA": '{"type": "object"}',
+        "RUNNER_DISABLED_AGENTS": "plan, リレー",
+    }
     settings = load(tmp_path, environ=environ)
     assert settings.limits == Limits(
         poll_interval_s=3,
@@ -109,6 +114,42 @@ def test_every_variable_sets_its_key(tmp_path: Path) -> None:
     assert settings.budget == Budget(usd=3, tokens=3, time_s=3)
     assert (settings.team, settings.model, settings.history) == ("3", "3", "fresh")
     assert len(settings.members) == 3
+    assert settings.schema == {"type": "object"}
+    assert settings.disabled_agents == {"plan", "リレー"}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "expected"),
+    [
+        ("RUNNER_ISOLATION", "worktree", "not part of this version"),
+        ("RUNNER_SCHEMA", '{"type": ', "an object as JSON"),
+        ("RUNNER_SCHEMA", '{"maximum": NaN}', "an object as JSON"),
+        ("RUNNER_SCHEMA", "[" * 100_000, "an object as JSON"),
+        ("RUNNER_MEMBERS", "501", "from 1 to 500"),
+    ],
+)
+def test_a_variable_is_refused_like_the_key_that_it_sets(
+    tmp_path: Path, variable: str, value: str, expected: str
+) -> None:
+    error = refusal(tmp_path, "", {variable: value})
+    assert (error.where, error.key) == ("environment", variable)
+    assert expected in error.expected
+
+
+def test_a_team_has_at_most_500_members(tmp_path: Path) -> None:
+    assert len(load(tmp_path, members=500).members) == 500
+    listed = "\n".join(f"  - m{number}" for number in range(501))
+    for yaml in ("members: 500000\n", f"members:\n{listed}\n"):
+        error = refusal(tmp_path, yaml)
+        assert (error.key, "from 1 to 500" in error.expected) == ("members", True)
+    (tmp_path / "team.yaml").unlink()
+    with pytest.raises(ConfigError, match="command line: --members: found 501"):
+        load(tmp_path, members=501)
+
+
+def test_roles_and_agents_are_free_text_of_one_line(tmp_path: Path) -> None:
+    settings = load(tmp_path, 'members: [{name: ann, role: "12:30", agent: リレー}]\n')
+    assert settings.members == (MemberSpec(name="ann", role="12:30", agent="リレー"),)
 
 
 def test_variables_of_a_build_system_are_ignored(tmp_path: Path) -> None:
@@ -164,7 +205,10 @@ def test_a_null_value_or_an_empty_file_sets_nothing(tmp_path: Path) -> None:
         ("members: [{name: no}]\n", "members[0].name", "quote names such as no"),
         ("members: [{name: ../up}]\n", "members[0].name", "a name: 1 to 64"),
         ("members: [{name: a, rol: b}]\n", "members[0].rol", "one of name, role, agent"),
-        ("members: [{name: a, role: 3}]\n", "members[0].role", "a text"),
+        ("members: [{name: a, role: 3}]\n", "members[0].role", "quote words such as no"),
+        ('members: [{name: a, role: "b\\nc"}]\n', "members[0].role", "one line of printable"),
+        ('members: [{name: a, agent: "\\e[2J"}]\n', "members[0].agent", "one line of printable"),
+        ('members: [{name: a, agent: ""}]\n', "members[0].agent", "one line of printable"),
         ("members: [{name: a}, {name: a}]\n", "members[1].name", "no other member"),
         ("members: [{name: lead}]\n", "members[0].name", "lead is reserved"),
         ("isolation: worktree\n", "isolation", "not part of this version"),
