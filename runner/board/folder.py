@@ -150,8 +150,9 @@ class Folder:
         """A file that fails again, and is still as it was, is a problem from now on."""
         before = self.entries[name].signature
         again = self.refresh(name)
-        if again is not None and again.signature == before:
-            self._put(name, replace(again, settled=True))
+        if again is None or again.signature != before:  # only after a lost race: it moves
+            return
+        self._put(name, replace(again, settled=True))
 
     def waiting_for(self, name: str) -> Iterator[Task]:
         """The pending tasks of `name`, then those of nobody, each in claiming order.
