@@ -99,6 +99,7 @@ class Board:
     delete = _hopped(Store.delete)
     retry = _hopped(Store.retry)
     tidy = _hopped(Store.tidy)
+    held_by_hand = _hopped(Store.held_by_hand)
     finish_by_hand = _hopped(Store.finish_by_hand)
     fail_by_hand = _hopped(Store.fail_by_hand)
     release_by_hand = _hopped(Store.release_by_hand)

@@ -8,19 +8,19 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from runner.board.fields import spellings, status_of
+from runner.board.fields import spellings
+from runner.board.given import check_given
 from runner.board.holding import HoldingStore
 from runner.board.reading import keys_of_name, parse_task
-from runner.board.saving import OWN_FIELDS, encode_task, with_added, without
+from runner.board.saving import encode_task, with_added, without
 from runner.board.session import Session
 from runner.board.task import Task
 from runner.core.files import atomic_write, encode_json
-from runner.core.ids import Key, is_safe, key_of, safe_name
+from runner.core.ids import Key, is_safe, key_of
 from runner.core.layout import STATE_VERSION
 from runner.errors import UnsafeName, UsageError
 
 _FIRST_FIELDS = ("subject", "description", "status", "owner", "blockedBy")
-_NAMES = ("owner", "agent", "required_role")
 
 
 class CreatingStore(HoldingStore):
@@ -99,29 +99,6 @@ class CreatingStore(HoldingStore):
             atomic_write(self._ids_file(), encode_json(value))
 
 
-def refuse_own_fields(fields: Mapping[str, Any]) -> None:
-    """Fields that only the runner writes, and a status that only a claim gives.
-
-    Raises: UsageError.
-    """
-    own = sorted(OWN_FIELDS & fields.keys())
-    if own:
-        raise UsageError(f"{', '.join(own)}: written by the runner alone")
-    if status_of(fields.get("status")) == "in_progress":
-        raise UsageError("status: a task gets in progress by being claimed (`runner tasks claim`)")
-
-
-def refuse_unsafe_names(fields: Mapping[str, Any]) -> None:
-    """Names that might become part of a path somewhere; blank ones name nobody.
-
-    Raises: UnsafeName.
-    """
-    for field in _NAMES:
-        for value in (fields[key] for key in spellings(field) if key in fields):
-            if isinstance(value, str) and value.strip():
-                safe_name(field, value.strip())
-
-
 def _safe_key(task_id: object) -> Key:
     """Raises: UnsafeName."""
     key = key_of(task_id)
@@ -132,11 +109,10 @@ def _safe_key(task_id: object) -> Key:
 
 def _new_object(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The object of a new task without its id, the usual fields first."""
-    refuse_own_fields(fields)
-    refuse_unsafe_names(fields)
+    check_given(fields)
     given = {key: value for key, value in fields.items() if value is not None and key != "id"}
     subject = next((given[key] for key in spellings("subject") if given.get(key)), None)
-    if not isinstance(subject, str) or not subject.strip():
+    if subject is None:
         raise UsageError("subject: a task needs one line that says what it is")
     usual = {
         "subject": subject,

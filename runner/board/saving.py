@@ -17,7 +17,7 @@ Changes = Mapping[str, Any]
 
 # kept by the runner alone; an edit by hand may not set them
 OWN_FIELDS = frozenset(
-    "attempt faults claim unblockedBy startedAt finishedAt usage retryAt".split()
+    "attempt faults claim unblockedBy result error startedAt finishedAt usage retryAt".split()
 )
 
 

@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runner.board import transitions
-from runner.board.creating import CreatingStore, refuse_own_fields, refuse_unsafe_names
+from runner.board.creating import CreatingStore
 from runner.board.fields import status_of
 from runner.board.folder import unblocked_by
+from runner.board.given import check_given
 from runner.board.graph import is_open
 from runner.board.reading import parse_task
 from runner.board.saving import REMOVED, Changes, changed, encode_task, moved, with_added
@@ -30,6 +31,20 @@ _FINISHED = ("completed", "deleted")
 
 class Store(CreatingStore):
     """All verbs. Each call is one synchronous hop; see `Board` for the async face."""
+
+    def held_by_hand(
+        self,
+        task_id: object,
+        *,
+        claim_id: str | None = None,
+        owner: str | None = None,
+        force: bool = False,
+    ) -> Task:
+        """The task, if this one may end it now; nothing is written. Raises: as `finish_by_hand`."""
+        self._observer.sweep()
+        task = self.find(task_id)
+        self._allow_holder(task, claim_id, owner, force)
+        return task
 
     def finish_by_hand(
         self,
@@ -82,15 +97,18 @@ class Store(CreatingStore):
         force: bool = False,
         reason: str = "released by hand",
     ) -> Task:
-        """Free a task. Claims of dead runs, other places and unknown holders need no proof.
+        """Free a task that is held. Claims of dead runs, other places and unknown holders need no
+        proof; what is not in progress is not freed by force either.
 
         Raises: as `finish_by_hand`.
         """
 
         def allow(task: Task) -> None:
+            if task.status != "in_progress":
+                raise ClaimLost(task.id, _not_held(task))
             by_hand = task.claim is not None and task.claim.run is None
             proof_needed = by_hand or claim_id is not None or owner is not None
-            if task.status != "in_progress" or self._observer.is_live(task) or proof_needed:
+            if self._observer.is_live(task) or proof_needed:
                 self._allow_holder(task, claim_id, owner, force)
 
         return self._by_hand(
@@ -102,8 +120,7 @@ class Store(CreatingStore):
 
         Raises: TaskNotFound, TaskHeld, UsageError, UnsafeName, BoardBusy, SaveFailed.
         """
-        refuse_own_fields(changes)
-        refuse_unsafe_names(changes)
+        check_given(changes)
 
         def decide(task: Task) -> Changes:
             wanted = {key: REMOVED if value is None else value for key, value in changes.items()}
@@ -239,7 +256,7 @@ class Store(CreatingStore):
             return
         self._allow_not_live(task, force)
         if task.status != "in_progress":
-            raise ClaimLost(task.id, f"the task is {task.status or 'not understood'}")
+            raise ClaimLost(task.id, _not_held(task))
         if claim_id is not None:
             if task.claim is None or task.claim.id != claim_id:
                 raise ClaimLost(task.id, held_reason(task, self._observer.place))
@@ -257,6 +274,16 @@ def _freeing(task: Task) -> Changes:
     return changes if task.claim is not None else changes | {"owner": ""}
 
 
+def _not_held(task: Task) -> str:
+    """What a task is that nobody holds, and how it is opened again if it has ended."""
+    said = f"the task is {task.status or 'not understood'}"
+    if task.status == "failed":
+        return f"{said}; `runner tasks retry {task.id}` reopens it"
+    if task.status in _FINISHED:
+        return f"{said}; `runner tasks retry {task.id} --force` reopens it"
+    return said
+
+
 def _check_edit(task: Task, changes: Changes) -> None:
     """Refuse an edit that makes the file worse than it was. Raises: UsageError."""
     data = encode_task(task.file, changed(task.raw, changes))
@@ -266,5 +293,7 @@ def _check_edit(task: Task, changes: Changes) -> None:
     wrong = [p.message for p in problems if p.severity == "error" and p.message not in old]
     if wrong:
         raise UsageError("; ".join(wrong))
+    if edited is not None and task.subject and not edited.subject:
+        raise UsageError("subject: a task needs one line that says what it is")
     if edited is None or edited.key != key_of(task.id):
         raise UsageError("id: a task keeps its id; add a new task instead")

@@ -21,7 +21,7 @@ _BACK_OFF_CAP_S = 300.0
 _JITTER = 0.25
 
 # ours, or changed by us: an outside change of anything else is respected
-_MOVING = OWN_FIELDS | {"status", "result", "error"}
+_MOVING = OWN_FIELDS | {"status"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

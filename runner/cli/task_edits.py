@@ -9,7 +9,9 @@ from typing import Any
 
 import click
 
+from runner.board.saving import OWN_FIELDS
 from runner.cli import boards, here
+from runner.core.strict_json import read_json
 from runner.errors import UsageError
 
 FIELDS = (
@@ -23,6 +25,8 @@ _USE_INSTEAD = {
     "status": "`tasks done`, `fail`, `retry`, `release` or `delete`",
     "id": "nothing: an id stays; add a new task instead",
     "claim": "`tasks claim` and `tasks release`",
+    "result": "`tasks done --result JSON`",
+    "error": "`tasks fail --error TEXT`",
 }
 
 
@@ -120,7 +124,7 @@ def _schema(file: Path | None, directory: Path) -> Any:
     if file is None:
         return None
     try:
-        return json.loads((directory / file).read_bytes())
+        return read_json((directory / file).read_bytes())
     except (OSError, ValueError) as error:
         raise UsageError(f"--schema {file}: expected a file of JSON: {error}") from error
 
@@ -133,6 +137,8 @@ def _assignment(text: str, there: set[str]) -> tuple[str, Any]:
         raise UsageError(f"--set: found {text!r}, expected KEY=VALUE")
     if name in _USE_INSTEAD:
         raise UsageError(f"--set {name}: not set by hand; use {_USE_INSTEAD[name]}")
+    if name in OWN_FIELDS:
+        raise UsageError(f"--set {name}: written by the runner alone")
     if name not in FIELDS and name not in there:
         near = difflib.get_close_matches(name, FIELDS, n=1)
         hint = f"; did you mean {near[0]}?" if near else "."
@@ -143,6 +149,8 @@ def _assignment(text: str, there: set[str]) -> tuple[str, Any]:
     if name in _TEXTS:
         return name, None if value == "null" else value
     try:
-        return name, json.loads(value)
-    except ValueError:
+        return name, read_json(value)
+    except json.JSONDecodeError:
         return name, value
+    except ValueError as error:
+        raise UsageError(f"--set {name}: found {value[:80]!r}, expected JSON: {error}") from error

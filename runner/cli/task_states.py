@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
@@ -12,6 +11,7 @@ from runner.board.task import Claimant, Task
 from runner.cli import boards, here, output
 from runner.core.ids import safe_name
 from runner.core.layout import Layout
+from runner.core.strict_json import read_json
 from runner.errors import NotClaimable, RunnerError, UsageError
 
 _claim_id = click.option(
@@ -75,8 +75,8 @@ def done(
     """Complete a task by hand, after its verify commands."""
     _need_holder(claim_id, owner, force=force)
     store = boards.open_store(context)
-    store.scan()
-    task = store.find(task_id)
+    # looked at before anything is run; once more, under the lock, when it is written
+    task = store.held_by_hand(task_id, claim_id=claim_id, owner=owner, force=force)
     value = _fitting(task, result) if result is not None else None
     verified: dict[str, Any] = {}
     if task.verify and no_verify:
@@ -93,10 +93,11 @@ def done(
 def _fitting(task: Task, text: str) -> Any:
     """The result as given, if the task's schema allows it. Raises: UsageError."""
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except ValueError as error:
         raise UsageError(
-            f"--result: found {text!r}, expected JSON ({error}); quote a plain text: '\"text\"'"
+            f"--result: found {text[:80]!r}, expected JSON ({error}); "
+            "quote a plain text: '\"text\"'"
         ) from error
     if task.schema is None or task.run is not None:
         return value

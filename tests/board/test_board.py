@@ -32,8 +32,10 @@ async def test_every_verb_of_the_store_is_there(desk: Desk) -> None:
     added = await board.add({"subject": "new"})
     assert (await board.edit(added.id, {"priority": 2})).priority == 2
     assert (await board.delete(added.id)).status == "deleted"
-    for verb in (board.finish_by_hand, board.fail_by_hand, board.release_by_hand):
+    for verb in (board.held_by_hand, board.finish_by_hand, board.fail_by_hand):
         assert (await verb(2, force=True)).key == "2"
+    await board.claim(3, ADA)
+    assert (await board.release_by_hand(3, force=True)).status == "pending"
     assert await board.return_stale() == []
     assert await board.take_over() == []
     assert await board.tidy() == []

@@ -78,6 +78,35 @@ def test_claims_of_dead_runs_other_places_and_strangers_are_freed_without_proof(
         store.release_by_hand(1)
 
 
+@pytest.mark.parametrize(
+    ("status", "hint"),
+    [("completed", "retry 1 --force"), ("deleted", "retry 1 --force"), ("failed", "retry 1`")],
+)
+@pytest.mark.parametrize("how", [{"force": True}, {"owner": "ada"}, {}], ids=repr)
+def test_what_has_ended_is_not_released_but_retried(
+    desk: Desk, status: str, hint: str, how: dict[str, Any]
+) -> None:
+    desk.put({"status": status, "owner": "ada", "result": 1})
+    before = desk.bytes()
+    with pytest.raises(ClaimLost, match=f"the task is {status}; `runner tasks {hint}"):
+        desk.store().release_by_hand(1, **how)
+    assert desk.bytes() == before
+
+
+def test_who_holds_a_task_is_told_without_a_change(desk: Desk) -> None:
+    desk.put({}, {})
+    store = desk.store()
+    store.claim(1, ADA)
+    before = desk.bytes()
+    assert store.held_by_hand(1, owner="ada").id == 1
+    assert store.held_by_hand(2, force=True).id == 2
+    with pytest.raises(TaskHeld, match="ada"):
+        store.held_by_hand(1, owner="eve")
+    with pytest.raises(ClaimLost, match="the task is pending"):
+        store.held_by_hand(2, owner="ada")
+    assert desk.bytes() == before
+
+
 def test_an_edit_changes_and_removes_fields_in_place(desk: Desk) -> None:
     desk.put({"id": 1, "title": "Old", "labels": ["x"], "claim_role": "a", "zz": 1})
     store = desk.store()
@@ -106,6 +135,8 @@ def test_an_edit_keeps_blocks_of_the_blockers_in_step(desk: Desk) -> None:
         {"id": 2},
         {"attempt": 0},
         {"claim": None},
+        {"result": 1},
+        {"error": None},
         {"status": "in_progress"},
         {"status": "simmering"},
         {"blockedBy": {}},

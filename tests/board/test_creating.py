@@ -66,18 +66,54 @@ def test_an_id_that_is_a_path_makes_no_file_anywhere(desk: Desk, bad: object) ->
     assert sorted(desk.layout.root.rglob("*")) == before
 
 
-@pytest.mark.parametrize("field", ["owner", "claimed_by", "agent", "required_role", "claim_role"])
-def test_a_name_that_is_a_path_is_refused_in_a_new_task_and_in_an_edit(
-    desk: Desk, field: str
-) -> None:
+def refused(desk: Desk, fields: dict[str, Any], kind: type[UsageError], said: str) -> None:
+    """The fields are refused in a new task and in an edit, and nothing is written."""
     desk.put({"id": 1})
     before = desk.path(1).read_bytes()
-    with pytest.raises(UnsafeName, match="outside"):
-        desk.store().add({"subject": "s", field: "../../outside"})
-    with pytest.raises(UnsafeName, match="outside"):
-        desk.store().edit(1, {field: "../../outside"})
+    with pytest.raises(kind, match=said):
+        desk.store().add({"subject": "s"} | fields)
+    with pytest.raises(kind, match=said):
+        desk.store().edit(1, fields)
     assert desk.path(1).read_bytes() == before
     assert [path.name for path in desk.layout.tasks.iterdir()] == ["task_1.json"]
+
+
+@pytest.mark.parametrize("field", ["owner", "claimed_by", "blockedBy", "blocked_by", "blocks"])
+def test_what_becomes_a_path_has_to_be_a_safe_name(desk: Desk, field: str) -> None:
+    refused(desk, {field: "../../outside"}, UnsafeName, "outside")
+
+
+@pytest.mark.parametrize("field", ["subject", "agent", "required_role", "claim_role"])
+@pytest.mark.parametrize("value", ["", " ", "a\nb", "a\x1b[2J", "a\u2028b", "\ud800", 7, ["a"]])
+def test_subjects_agents_and_roles_are_one_line_of_printable_text(
+    desk: Desk, field: str, value: object
+) -> None:
+    refused(desk, {field: value}, UsageError, f"{field}: found .*one line of printable text")
+
+
+@pytest.mark.parametrize("value", ["zz", [1], True, "", float("nan")])
+def test_a_priority_that_means_nothing_is_refused(desk: Desk, value: object) -> None:
+    refused(desk, {"priority": value}, UsageError, "priority: found .*a whole number, or urgent")
+
+
+def test_a_long_value_is_shortened_in_the_refusal(desk: Desk) -> None:
+    with pytest.raises(UsageError) as caught:
+        desk.store().add({"subject": "s", "priority": "x" * 10_000})
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("name", ["リレー", "12:30", "Plan B", "../../outside", "👩\u200d💻"])
+def test_agents_and_roles_are_looked_up_and_need_not_be_safe_names(desk: Desk, name: str) -> None:
+    desk.put({"id": 1})
+    added = desk.store().add({"subject": name, "agent": name, "required_role": name})
+    assert (added.agent, added.required_role) == (name, name)
+    assert desk.store().edit(1, {"agent": name}).agent == name
+
+
+def test_a_subject_is_not_taken_away(desk: Desk) -> None:
+    desk.put({"id": 1, "title": "s"})
+    with pytest.raises(UsageError, match="subject: a task needs one line"):
+        desk.store().edit(1, {"subject": None})
 
 
 @pytest.mark.parametrize(

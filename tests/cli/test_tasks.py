@@ -148,18 +148,61 @@ def test_edit_changes_the_named_fields_and_keeps_the_rest(cli: Cli) -> None:
         ("status=completed", "tasks done"),
         ("id=2", "an id stays"),
         ("subject", "expected KEY=VALUE"),
-        ("attempt=3", "no such field"),
+        ("attempt=3", "attempt: written by the runner alone"),
+        ("result=1", "tasks done --result"),
+        ("error=x", "tasks fail --error"),
+        ("subject=", "expected one line of printable text"),
+        ("subject=null", "a task needs one line"),
+        ("priority=[1]", "priority: found [1], expected a whole number"),
+        ("agent=", "expected one line of printable text"),
+        ("blockedBy=[2,NaN]", "NaN is no number that can be kept"),
+        ("metadata=1e999", "1e999 is no number that can be kept"),
+        ("metadata=" + "[" * 100_000, "nested too deep"),
         ("zzz=3", "no such field. Known: "),
         ("owner=../up", "is not usable"),
     ],
 )
 def test_edit_refuses_what_is_no_field_of_a_person(cli: Cli, assignment: str, said: str) -> None:
-    cli.board({"id": 1})
+    cli.board({"id": 1, "attempt": 1, "result": 0, "error": "e"})
     before = cli.path(1).read_bytes()
     answer = cli("tasks", "edit", "1", "--set", assignment)
     assert answer.code == 2
     assert said in answer.err
     assert cli.path(1).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["B", "--priority", "zz"], "priority: found 'zz', expected a whole number, or urgent"),
+        (["B", "--role", ""], "required_role: found '', expected one line of printable text"),
+        (["B", "--agent", "a\nb"], "agent: found 'a\\nb', expected one line of printable text"),
+        (["B\nC"], "subject: found 'B\\nC', expected one line of printable text"),
+        (["B\x1b[2J"], "subject: found 'B\\x1b[2J', expected one line of printable text"),
+        (["B", "--blocked-by", "../x"], "blockedBy: id '../x' is not usable"),
+        (["B", "--schema", "nan.json"], "--schema nan.json: expected a file of JSON: NaN"),
+    ],
+)
+def test_add_refuses_what_a_task_should_not_hold(cli: Cli, argv: list[str], said: str) -> None:
+    (cli.layout.root / "nan.json").write_text('{"maximum": NaN}')
+    answer = cli("tasks", "add", *argv)
+    assert answer.code == 2
+    assert said in answer.err
+    assert list(cli.layout.tasks.iterdir()) == []
+
+
+def test_an_agent_is_looked_up_by_its_exact_name_and_becomes_no_path(cli: Cli) -> None:
+    cli.layout.team_yaml.write_text("model: script/turns.yaml\n")
+    (cli.layout.root / "turns.yaml").write_text("")
+    for name in ("リレー", "12:30", "../../outside"):
+        assert cli("tasks", "add", "B", "--agent", name, "--role", name).code == 0
+    assert cli("tasks", "edit", "3", "--set", "required_role=null").code == 0
+    before = sorted(cli.layout.root.parent.iterdir())
+    report = cli("run", "--drain", "--only", "3", "--json")
+    assert report.code == 3
+    [task] = report.json["tasks"]
+    assert task["reason"].startswith('Unknown agent "../../outside". Available: ')
+    assert sorted(cli.layout.root.parent.iterdir()) == before
 
 
 def test_claim_done_by_its_claim_id(cli: Cli) -> None:
@@ -210,6 +253,37 @@ def test_done_verifies_first_and_a_failure_leaves_the_task_held(cli: Cli) -> Non
     events = cli("events", "--json").json
     [completed] = [event for event in events if event["event"] == "task.completed"]
     assert completed["verify"] == "skipped"
+
+
+def test_done_looks_at_the_holder_before_it_runs_anything(cli: Cli) -> None:
+    cli.board({"id": 1, "verify": "touch ran"})
+    cli("tasks", "claim", "--owner", "ann", "1")
+    refused = cli("tasks", "done", "1", "--owner", "eve")
+    assert refused.code == 1
+    assert "claimed by hand by ann" in refused.err
+    assert not (cli.layout.root / "ran").exists()
+    assert cli("tasks", "done", "1", "--owner", "ann").code == 0
+    assert (cli.layout.root / "ran").exists()
+
+
+@pytest.mark.parametrize("result", ["NaN", "[1, -Infinity]", "1e999", "[" * 100_000])
+def test_a_result_by_hand_has_to_be_json(cli: Cli, result: str) -> None:
+    cli.board({"id": 1})
+    cli("tasks", "claim", "--owner", "ann", "1")
+    answer = cli("tasks", "done", "1", "--owner", "ann", "--result", result)
+    assert answer.code == 2
+    assert "expected JSON" in answer.err
+    assert len(answer.err) < 400
+    assert cli.raw(1)["status"] == "in_progress"
+
+
+def test_what_has_ended_is_not_released_by_force_but_retried(cli: Cli) -> None:
+    cli.board({"id": 1, "status": "completed", "result": 1})
+    before = cli.path(1).read_bytes()
+    answer = cli("tasks", "release", "1", "--force")
+    assert answer.code == 1
+    assert "`runner tasks retry 1 --force` reopens it" in answer.err
+    assert cli.path(1).read_bytes() == before
 
 
 def test_a_result_by_hand_has_to_fit_the_schema_of_the_task(cli: Cli) -> None:
@@ -336,9 +410,9 @@ def test_names_that_are_paths_are_refused_before_anything_is_made(cli: Cli) -> N
     for name in ("../../outside", "..", "a/b", "C:x", "", "x" * 300, "con"):
         assert cli("tasks", "claim", "--owner", name, "1").code != 0
     for name in ("../../outside", "a/b", "C:x", "x" * 300, "con"):
-        for option in ("--owner", "--agent", "--role", "--id"):
+        for option in ("--owner", "--id", "--blocked-by"):
             assert cli("tasks", "add", "B", option, name).code == 2
-        for field in ("owner", "agent", "required_role"):
+        for field in ("owner", "blockedBy"):
             assert cli("tasks", "edit", "1", "--set", f"{field}={name}").code == 2
     assert cli.raw(1) == {"id": 1, "subject": "Task 1", "status": "pending"}
     assert [path.name for path in cli.layout.tasks.iterdir()] == ["task_1.json"]
