@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +55,7 @@ def _follow(layout: Layout, *, as_json: bool) -> int:
             for path in journals(layout):
                 fresh += tails.setdefault(path, Tail(path)).new_events()
             for line in sorted(fresh, key=lambda event: str(event.get("ts", ""))):
-                output.say(json.dumps(line, ensure_ascii=True) if as_json else event_line(line))
+                output.say(output.json_text(line) if as_json else event_line(line))
             await SystemClock().sleep(_LOOK_S)
 
     with contextlib.suppress(KeyboardInterrupt):  # the usual end, so without a word
@@ -95,11 +93,16 @@ def event_line(event: Event, subjects: Mapping[Any, str] | None = None) -> str:
     group, _, verb = what.partition(".")
     shown = verb if group in {"task", "teammate"} else f"{group} {verb}"
     task = output.one_line(event.get("task"))
-    facts = _facts(event, (subjects or {}).get(event.get("task"), ""))
+    facts = _facts(event, _subject(event, subjects or {}))
     line = (
         f"{_local_time(event.get('ts'))} {who:<8} {shown.replace('_', ' '):<15} {task:<4} {facts}"
     )
     return line.rstrip()
+
+
+def _subject(event: Event, subjects: Mapping[Any, str]) -> str:
+    task = event.get("task")
+    return subjects.get(task, "") if isinstance(task, (int, str)) else ""
 
 
 def _facts(event: Event, subject: str) -> str:
@@ -119,7 +122,6 @@ def _facts(event: Event, subject: str) -> str:
 
 def _local_time(ts: object) -> str:
     try:
-        moment: datetime = from_iso(str(ts))
-    except ValueError:
+        return from_iso(str(ts)).astimezone().strftime("%H:%M:%S")
+    except (ValueError, OverflowError):
         return "--:--:--"
-    return moment.astimezone().strftime("%H:%M:%S")

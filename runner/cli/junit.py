@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import re
+import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from runner.core.files import atomic_write, clean_text
+from runner.errors import UsageError
 
 # What XML 1.0 cannot hold, not even escaped.
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def check_target(file: Path) -> None:
+    """Make sure, before the work begins, that the report can be written. Raises: UsageError."""
+    if not file.parent.is_dir():
+        raise UsageError(f"--junit {file}: there is no folder {file.parent}")
+    if file.exists() and not file.is_file():
+        raise UsageError(f"--junit {file}: this is no file; name one")
+    try:
+        if file.exists() and not file.stat().st_mode & 0o222:
+            raise UsageError(f"--junit {file}: the file is read-only (no write bits)")
+        # tried, not asked for: a file system may be read-only whatever the bits say
+        with tempfile.TemporaryFile(dir=file.parent):
+            pass
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(f"--junit {file}: {file.parent} cannot be written to: {reason}") from error
 
 
 def write_junit(file: Path, report: Mapping[str, Any], subjects: Mapping[Any, str]) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from runner.core.files import clean_text
@@ -34,6 +35,10 @@ STYLES: Mapping[str, str] = {
 }
 """The colours of states of tasks and teammates."""
 _STATES = ("state", "status")
+NARROW = 60
+"""Below this width in columns only what matters most is shown."""
+_GAP, _EDGES = 3, 2  # columns between two cells, and at both ends of a line
+_SHORTEST = 8  # what is left of a shortened cell at least, on a terminal that has the room
 _CONTROL = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
 
 
@@ -74,8 +79,28 @@ def print_json(value: Any) -> None:
 
     Readable non-ASCII where the stream can hold it, escapes where it cannot.
     """
-    escape = not _holds_unicode(sys.stdout)
-    say(clean_text(json.dumps(value, indent=2, ensure_ascii=escape, default=str)))
+    say(json_text(value, indent=2, escape=not _holds_unicode(sys.stdout)))
+
+
+def json_text(value: Any, *, indent: int | None = None, escape: bool = True) -> str:
+    """`value` as JSON. What JSON has no number for is null; with `escape` the text is ASCII."""
+
+    def dumped(plain: Any) -> str:
+        return json.dumps(plain, indent=indent, ensure_ascii=escape, default=str, allow_nan=False)
+
+    try:
+        return clean_text(dumped(value))
+    except ValueError:
+        return clean_text(dumped(_finite(value)))
+
+
+def _finite(value: Any) -> Any:
+    """`value` with null for each NaN and infinity in it."""
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_error(message: str, *, code: int, as_json: bool) -> int:
@@ -145,11 +170,16 @@ def console() -> Console:
     return Console(markup=False, emoji=False, highlight=False)
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A table on a terminal, aligned lines elsewhere. The last column may be long."""
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], *, spare: Collection[str] = ()
+) -> None:
+    """A table on a terminal, aligned lines elsewhere. The last column may be long.
+
+    A narrow terminal gets no columns of `spare`, and one line for each row.
+    """
     cells = [[one_line(cell) for cell in row] for row in rows]
     if is_terminal():
-        _print_rich_table(columns, cells)
+        _print_rich_table(columns, cells, spare)
         return
     widths = [
         max(len(row[at]) for row in [list(columns), *cells]) for at in range(len(columns) - 1)
@@ -159,19 +189,29 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
         say("  ".join([*padded, row[-1]]).rstrip())
 
 
-def _print_rich_table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+def _print_rich_table(
+    columns: Sequence[str], cells: Sequence[Sequence[str]], spare: Collection[str]
+) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
+    screen = console()
+    narrow = screen.width < NARROW
+    kept = [at for at, name in enumerate(columns) if not (narrow and name in spare)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    for column in columns:
-        table.add_column(column, overflow="ellipsis", no_wrap=column != columns[-1])
+    for at in kept:
+        last = at == kept[-1]
+        table.add_column(columns[at], overflow="ellipsis", no_wrap=narrow or not last)
+    if narrow:
+        # rich takes from all columns alike; what names a row has to stay whole
+        used = sum(max(len(row[at]) for row in [columns, *cells]) + _GAP for at in kept[:-1])
+        table.columns[-1].max_width = max(screen.width - used - _EDGES, _SHORTEST)
     for row in cells:
         table.add_row(
             *(
-                Text(cell, style=STYLES.get(cell, "") if column in _STATES else "")
-                for column, cell in zip(columns, row, strict=True)
+                Text(row[at], style=STYLES.get(row[at], "") if columns[at] in _STATES else "")
+                for at in kept
             )
         )
-    console().print(table)
+    screen.print(table)

@@ -12,14 +12,14 @@ from anyio.abc import TaskStatus
 
 from runner.board.snapshot import Snapshot
 from runner.cli import boards, output
-from runner.cli.junit import write_junit
+from runner.cli.junit import check_target, write_junit
 from runner.cli.plan import planned
 from runner.cli.summary import Subjects, print_summary
 from runner.cli.watch import LineWatcher, LiveWatcher, Watcher
 from runner.core.ids import Key
 from runner.core.layout import Layout
 from runner.core.settings import Settings
-from runner.errors import RunnerError, UsageError
+from runner.errors import RunnerError, SaveFailed, UsageError
 from runner.team.report import Report
 from runner.team.team import Team
 from runner.work.admission import Admission
@@ -42,21 +42,26 @@ class Order:
 
 def run_board(layout: Layout, settings: Settings, order: Order) -> int:
     """Run a team to its end and print what came of it. Raises: RunnerError."""
-    if order.junit is not None and not order.junit.parent.is_dir():
-        raise UsageError(f"--junit {order.junit}: there is no folder {order.junit.parent}")
+    if order.junit is not None:
+        check_target(order.junit)
     return _sum_up(order, *anyio.run(_run, layout, settings, order))
 
 
 def _sum_up(order: Order, report: Report, subjects: Subjects) -> int:
-    """Print and write what came of the run; its exit code. Raises: SaveFailed."""
+    """Write and print what came of the run; its exit code. A report not saved is part of it."""
     data = report.to_json()
+    if order.junit is not None:
+        try:
+            write_junit(order.junit, data, subjects)
+        except SaveFailed as error:
+            output.note(f"runner: --junit: {error}")
+            data["exit"] = data["exit"] or 1
+            data["notes"].append(f"--junit: {error}")
     if order.as_json:
         output.print_json(data)
     else:
-        print_summary(data, subjects, report.notes)
-    if order.junit is not None:
-        write_junit(order.junit, data, subjects)
-    return report.exit_code
+        print_summary(data, subjects)
+    return int(data["exit"])
 
 
 async def _run(layout: Layout, settings: Settings, order: Order) -> tuple[Report, Subjects]:
@@ -115,6 +120,8 @@ async def _stop_on_signals(
 
 def plan_board(layout: Layout, settings: Settings, order: Order) -> int:
     """Print what this team could do, and claim nothing. Raises: UsageError (NoModel too)."""
+    if order.junit is not None:
+        raise UsageError("--junit: a dry run has no report; leave out one of the two")
     snapshot = boards.store(layout).scan(settle=True)
     _check_known(layout, snapshot, order.only)
     admission = Admission(layout, settings, Models(settings, base_dir=layout.root))

@@ -11,6 +11,7 @@ from runner.cli.output import duration, one_line
 Subjects = Mapping[Any, str]
 
 _COLUMNS = ("task", "status", "by", "tries", "time", "subject")
+_SPARE = ("by", "tries", "time")
 VERDICTS: Mapping[int, str] = {
     0: "all done",
     1: "something failed",
@@ -23,14 +24,14 @@ VERDICTS: Mapping[int, str] = {
 }
 
 
-def print_summary(report: Mapping[str, Any], subjects: Subjects, notes: Sequence[str] = ()) -> None:
+def print_summary(report: Mapping[str, Any], subjects: Subjects) -> None:
     """Everything that is to be said about `report`, which has the shape of `run --json`."""
     tasks = [task for task in report["tasks"] if task.get("status") != "deleted"]
     if tasks:
-        output.print_table(_COLUMNS, [_row(task, subjects) for task in tasks])
+        output.print_table(_COLUMNS, [_row(task, subjects) for task in tasks], spare=_SPARE)
     for line in leftovers(tasks, subjects):
         output.say(line)
-    for note in notes:
+    for note in report.get("notes", ()):
         output.say(one_line(note))
     output.say(verdict(report))
 

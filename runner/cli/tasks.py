@@ -56,6 +56,7 @@ def list_tasks(context: click.Context, state: tuple[str, ...], as_json: bool) ->
             )
             for row in rows
         ],
+        spare=("owner", "blocked by"),
     )
     errors = [problem for problem in snapshot.problems if problem.severity == "error"]
     if errors:

@@ -12,6 +12,7 @@ from runner.core.clock import SystemClock
 from runner.core.files import locked
 from runner.core.ids import LEAD
 from runner.core.settings import load_settings
+from runner.errors import UsageError
 from runner.team.mailbox import Mailbox, post
 from runner.team.requests import ask_to_stop
 from runner.team.roster import live_members, live_rosters
@@ -55,6 +56,8 @@ def send(context: click.Context, name: str, text: str, as_json: bool) -> None:
     A configured teammate reads it when it next works.
     """
     layout = here.layout(context)
+    if not text.strip():
+        raise UsageError("TEXT: found nothing but blanks, expected a message")
     settings = load_settings(layout, os.environ, {})
     clock = SystemClock()
     members = dict.fromkeys([*live_members(layout), *(one.name for one in settings.members)])

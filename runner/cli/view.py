@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from runner.cli.output import STYLES, duration, one_line, spaced_line
+from runner.cli.output import NARROW, STYLES, duration, one_line, spaced_line
 
 COUNTED = ("done", "running", "ready", "blocked", "failed")
 _COUNTED_AS: Mapping[str, str] = {
@@ -65,7 +65,7 @@ def counts(states: Sequence[str]) -> dict[str, int]:
 
 def live(picture: Picture, width: int) -> RenderableType:
     """The whole live view, `width` columns wide."""
-    parts = [_header(picture), _teammates(picture.rows), _bar(picture.counts, width)]
+    parts = [_header(picture), _teammates(picture.rows, width), _bar(picture.counts, width)]
     recent = [_clipped(spaced_line(line), style="dim") for line in picture.events]
     return Group(*parts, *recent)
 
@@ -84,25 +84,26 @@ def _header(picture: Picture) -> RenderableType:
     return grid
 
 
-def _teammates(rows: Sequence[Row]) -> RenderableType:
+def _teammates(rows: Sequence[Row], width: int) -> RenderableType:
+    narrow = width < NARROW
     table = _table()
     _column(table, "teammate", width=11)
-    _column(table, "role", width=9)
+    if not narrow:
+        _column(table, "role", width=9)
     _column(table, "state", width=8)
     _column(table, "task", ratio=1)
-    _column(table, "turn", width=4, justify="right")
-    _column(table, "tool", width=10)
-    _column(table, "time", width=7, justify="right")
+    if not narrow:
+        _column(table, "turn", width=4, justify="right")
+        _column(table, "tool", width=10)
+        _column(table, "time", width=7, justify="right")
     for row in rows:
-        table.add_row(
-            one_line(row.name),
-            one_line(row.role),
-            _styled(row.state),
-            one_line(row.task),
-            "" if row.turn is None else str(row.turn),
-            one_line(row.tool),
-            duration(row.seconds),
-        )
+        name, state, task = one_line(row.name), _styled(row.state), one_line(row.task)
+        if narrow:
+            table.add_row(name, state, task)
+            continue
+        turn = "" if row.turn is None else str(row.turn)
+        tool, time = one_line(row.tool), duration(row.seconds)
+        table.add_row(name, one_line(row.role), state, task, turn, tool, time)
     return Padding(table, (1, 0))
 
 

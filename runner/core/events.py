@@ -102,7 +102,7 @@ def events_in(data: bytes) -> Iterator[dict[str, Any]]:
     for line in data.split(b"\n"):
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict) and "event" in value:
             yield value

@@ -131,6 +131,7 @@ class Report:
             "tasks": [row.to_json() for row in self.tasks],
             "teammates": [row.to_json() for row in self.teammates],
             "totals": self.totals,
+            "notes": list(self.notes),
         }
 
 

@@ -49,6 +49,20 @@ def test_events_are_one_line_each(board: Path, capsys: pytest.CaptureFixture[str
     assert lines[0].split()[1:] == ["ann", "claimed", "3", "source=run"]
 
 
+def test_lines_that_are_no_events_cost_themselves_only(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = ['{"event": 5, "ts": [], "task": [1], "teammate": {}, "attempt": "x", "n": NaN}']
+    odd += ['{"event": "task.added", "ts": "0001-01-01T00:00:00+14:00"}', '"text"', "[]", "7"]
+    with (board / ".team" / "cli.jsonl").open("ab") as stream:
+        stream.write("\n".join([*odd, "[" * 100_000]).encode() + b'\n{"event": "\xff"}\n\x00\n')
+    assert main(["-C", str(board), "events"]) == 0
+    told = capsys.readouterr()
+    assert (len(told.out.splitlines()), told.err) == (5, "")
+    assert main(["-C", str(board), "events", "--json"]) == 0
+    assert "NaN" not in capsys.readouterr().out
+
+
 def test_an_event_of_a_task_tells_its_subject_where_it_says_no_more() -> None:
     claimed = {"event": "task.claimed", "teammate": "ann", "task": 3, "claim": "c"}
     failed = {"event": "task.failed", "teammate": "ann", "task": 3, "error": "exit 1"}

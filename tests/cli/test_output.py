@@ -43,6 +43,12 @@ def test_json_is_readable_where_the_stream_can_hold_it(capsys: pytest.CaptureFix
     assert json.loads(out) == {"subject": "Größe \N{REPLACEMENT CHARACTER}"}
 
 
+def test_json_never_holds_what_json_has_no_number_for(capsys: pytest.CaptureFixture[str]) -> None:
+    output.print_json({"a": [float("nan"), 1.5, (float("-inf"), "NaN")]})
+    assert json.loads(capsys.readouterr().out) == {"a": [None, 1.5, [None, "NaN"]]}
+    assert output.json_text({"ü": float("inf")}) == '{"\\u00fc": null}'
+
+
 def test_a_line_of_foreign_text_cannot_steer_the_terminal() -> None:
     assert output.one_line("a\n\tb \x1b[2J\x9b c\u2028d") == "a b [2J c d"
     assert output.one_line(None) == ""

@@ -111,6 +111,7 @@ def test_json_is_one_document_and_the_events_go_to_standard_error(cli: Cli) -> N
         "tasks",
         "teammates",
         "totals",
+        "notes",
     }
     assert " claimed " in answer.err
     assert " completed " in answer.err
@@ -132,6 +133,14 @@ def test_a_time_limit_ends_the_run_with_4_and_says_so(cli: Cli) -> None:
     assert "the time limit of 0.2 s" in answer.out
     assert answer.out.splitlines()[-1].endswith("(exit 4)")
     assert cli.raw(1)["status"] == "pending"
+
+
+def test_what_people_are_told_at_the_end_is_in_the_json_too(cli: Cli) -> None:
+    cli.layout.team_yaml.write_text("limits: {grace: 0.1}\n")
+    cli.board({"run": "sleep 60"})
+    report = cli("run", "--drain", "--max-time", "0.2", "--json").json
+    assert report["exit"] == 4
+    assert any("the time limit of 0.2 s" in note for note in report["notes"])
 
 
 def test_a_claim_of_another_place_is_left_alone_until_it_is_taken_over(cli: Cli) -> None:
@@ -194,6 +203,36 @@ def test_the_junit_report_has_every_task_and_its_folder_is_checked_first(cli: Cl
     assert cli("run", "--drain", "--junit", "report.xml").code == 1
     [suite] = ET.fromstring((cli.layout.root / "report.xml").read_bytes())  # noqa: S314 - ours
     assert [case.get("name") for case in suite] == ["1 Task 1", "2 Task 2"]
+
+
+@pytest.mark.parametrize("target", [".", "sealed.xml", "begun", "/proc/report.xml"])
+def test_a_junit_target_that_cannot_be_written_is_exit_2_before_the_run(
+    cli: Cli, target: str
+) -> None:
+    cli.board(DONE)
+    (cli.layout.root / "sealed.xml").touch(mode=0o444)
+    os.mkfifo(cli.layout.root / "begun")
+    answer = cli("run", "--drain", "--json", "--junit", target)
+    assert (answer.code, answer.json["exit"]) == (2, 2)
+    assert f"--junit {cli.layout.root / target}" in answer.json["error"]
+    assert cli.raw(1)["status"] == "pending"
+
+
+@pytest.mark.parametrize(("tasks", "code"), [([], 1), ([FAILS], 1), ([STUCK], 3)])
+def test_a_junit_report_that_cannot_be_saved_is_told_in_the_one_document(
+    cli: Cli, tasks: list[dict[str, Any]], code: int
+) -> None:
+    cli.board({"run": "mkdir report.xml"}, *tasks)
+    answer = cli("run", "--drain", "--json", "--junit", "report.xml")
+    assert (answer.code, answer.json["exit"]) == (code, code)
+    assert "report.xml could not be saved" in answer.json["notes"][-1]
+    assert "runner: --junit: " in answer.err
+
+
+def test_a_dry_run_has_no_junit_report(cli: Cli) -> None:
+    answer = cli("run", "--dry-run", "--junit", "report.xml")
+    assert answer.code == 2
+    assert "--junit: a dry run has no report" in answer.err
 
 
 class Terminal(io.StringIO):

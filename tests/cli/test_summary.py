@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from rich.text import Text
 
 from runner.cli.summary import leftovers, print_summary, verdict
 
@@ -41,7 +42,7 @@ SUBJECTS = {1: "Write the parser", "release": "Ship\tit"}
 def test_the_summary_is_a_table_the_leftovers_the_notes_and_the_verdict(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    print_summary(REPORT, SUBJECTS, ["the time limit\nof 3 s was reached"])
+    print_summary(REPORT | {"notes": ["the time limit\nof 3 s was reached"]}, SUBJECTS)
     assert capsys.readouterr().out.splitlines() == [
         "TASK     STATUS     BY     TRIES  TIME  SUBJECT",
         "1        completed  alice  1      2.2s  Write the parser",
@@ -66,6 +67,23 @@ def test_on_a_terminal_the_summary_has_the_same_words_and_colours(
         assert word in text
     assert "\x1b[32mcompleted" in text
     assert text.splitlines()[-1] == "something failed: 1 of 3 tasks completed (exit 1)"
+
+
+@pytest.mark.parametrize("width", [10, 20, 40, 59])
+def test_on_a_narrow_terminal_each_row_has_its_id_its_status_and_a_shortened_subject(
+    monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    with contextlib.redirect_stdout(Terminal()) as terminal:
+        print_summary(REPORT, {1: "Write the parser of the configuration language " + "x" * 99})
+    table = Text.from_ansi(terminal.getvalue()).plain.splitlines()[:6]
+    assert max(map(len, table)) <= width
+    if width >= 40:
+        [first] = [line for line in table if line.split()[:2] == ["1", "completed"]]
+        assert "Write the parse" in first
+        assert first.rstrip().endswith("…")
+        assert any(line.split()[:2] == ["release", "failed"] for line in table)
+        assert len([line for line in table if line.strip()]) == 5
 
 
 def test_a_board_without_tasks_has_no_table(capsys: pytest.CaptureFixture[str]) -> None:

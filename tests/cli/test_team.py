@@ -4,6 +4,8 @@ import contextlib
 import json
 from collections.abc import Iterator
 
+import pytest
+
 from runner.board.runs import RunLock
 from runner.core.clock import SystemClock
 from runner.core.layout import Layout
@@ -41,6 +43,27 @@ def test_status_lists_the_teammates_of_live_runs(cli: Cli) -> None:
         assert [run["run"] for run in told["runs"]] == ["run-1"]
         assert cli("team", "status").out.splitlines()[1].split()[:2] == ["ada", "coder"]
     assert cli("team", "status", "--json").json == {"runs": [], "members": []}
+
+
+def test_status_tells_two_runs_apart(cli: Cli) -> None:
+    with live_run(cli.layout, "run-1", "ada"), live_run(cli.layout, "run-2", "ada", "ben"):
+        told = cli("team", "status", "--json").json
+        assert [(one["run"], one["name"]) for one in told["members"]] == [
+            ("run-1", "ada"),
+            ("run-2", "ada-2"),
+            ("run-2", "ben"),
+        ]
+        assert [run["run"] for run in told["runs"]] == ["run-1", "run-2"]
+        lines = cli("team", "status").out.splitlines()
+        assert [line.split()[0] for line in lines[1:]] == ["ada", "ada-2", "ben"]
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_message_is_refused(cli: Cli, text: str) -> None:
+    answer = cli("team", "send", "alice", text)
+    assert answer.code == 2
+    assert "expected a message" in answer.err
+    assert not cli.layout.team.exists()
 
 
 def test_a_message_of_the_lead_arrives_and_looking_takes_nothing_away(cli: Cli) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import pytest
 from rich.console import Console, RenderableType
 
 from runner.cli.view import Picture, Row, counts, live
@@ -48,6 +49,16 @@ def test_eight_teammates_fit_80_columns_with_one_line_each() -> None:
     assert sum("teammate-" in line for line in lines) == 8
     assert len(lines) <= 24, "header, eight teammates, bar and events fit a small terminal"
     assert any("…" in line for line in lines), "what does not fit ends in an ellipsis"
+
+
+@pytest.mark.parametrize("width", [10, 20, 40])
+def test_a_narrow_live_view_has_a_line_for_each_teammate(width: int) -> None:
+    lines = drawn(live(picture(), width), width)
+    assert max(len(line) for line in lines) <= width
+    if width == 40:
+        rows = [line for line in lines if "teammate-" in line]
+        assert len(rows) == 8
+        assert all(f"{number} Write" in row for number, row in enumerate(rows))
 
 
 def test_the_live_view_names_board_workspace_run_team_and_counts() -> None:
