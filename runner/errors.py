@@ -84,12 +84,20 @@ class NoModel(UsageError):
     def __init__(self, tasks: Sequence[str], reasons: Sequence[str] = ()) -> None:
         self.tasks, self.reasons = tuple(tasks), tuple(reasons)
         shown = ", ".join(self.tasks[:8]) + (", ..." if len(self.tasks) > 8 else "")
-        why = "".join(f"\n  - {reason}" for reason in self.reasons)
+        said = [reason.removeprefix("no usable model: ") for reason in self.reasons]
+        why = "".join(f"\n  - {reason}" for reason in said)
+        # a script that is named and cannot be used is to be mended, not replaced
+        mend = "Mend the script file that is named above.\n" if _about_script(said) else ""
         super().__init__(
-            f"no usable model for task {shown}; nothing was claimed.{why}\n"
+            f"no usable model for task {shown}; nothing was claimed.{why}\n{mend}"
             "Ways to set one: ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL, "
-            "--model PROVIDER/NAME, or `model:` in team.yaml"
+            "--model PROVIDER/NAME, or `model:` in team.yaml. The providers anthropic and openai, "
+            "and so their keys, come with a later version; script/PATH works now"
         )
+
+
+def _about_script(reasons: Sequence[str]) -> bool:
+    return any(reason.startswith("script/") or "-> script/" in reason for reason in reasons)
 
 
 class BoardError(RunnerError):

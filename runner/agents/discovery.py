@@ -68,13 +68,13 @@ class Discovery:
         return next((agent for agent in self.agents if agent.name == name), None)
 
 
-def discover_agents(cwd: Path, home: Path | None = None) -> Discovery:
+def discover_agents(cwd: Path | str, home: Path | str | None = None) -> Discovery:
     """Every agent that counts for a run started in `cwd`.
 
     `home` is the home directory, by default this user's. Synchronous: one thread hop.
     Raises: BundledAgentBroken.
     """
-    places = agent_places(cwd, _home() if home is None else home)
+    places = agent_places(Path(cwd), _home() if home is None else Path(home))
     read = [(parsed, place.source) for place in places for parsed in _read_directory(place)]
     return _merge([*read, *_bundled()])
 

@@ -55,7 +55,7 @@ class Board:
 
     def __init__(
         self,
-        layout: Layout | Path,
+        layout: Layout | Path | str,
         *,
         clock: Clock | None = None,
         journal: Journal | None = None,
@@ -63,9 +63,9 @@ class Board:
         stopping: Callable[[], bool] = _never,
         lock_timeout_s: float = LOCK_TIMEOUT_S,
     ) -> None:
-        self.layout = (
-            layout if isinstance(layout, Layout) else Layout(root=layout, workspace=layout)
-        )
+        if not isinstance(layout, Layout):
+            layout = Layout(root=Path(layout), workspace=Path(layout))
+        self.layout = layout
         clock = clock or SystemClock()
         if journal is None:
             self.layout.ensure_team()

@@ -62,7 +62,34 @@ def test_no_model_says_the_ways_to_set_one_and_claims_nothing(cli: Cli) -> None:
     answer = cli("run", "--drain", "--json")
     assert answer.code == 2
     assert all(way in answer.json["error"] for way in WAYS)
+    assert "come with a later version; script/PATH works now" in answer.json["error"]
+    assert "Mend" not in answer.json["error"]
     assert cli.path(1).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (None, "script file {file} is missing"),
+        ("taks: {}", "{file}: taks: found {{}}, expected one of tasks, agents, default"),
+        ("tasks: {1: [{txt: a}]}", "{file}: tasks.1[0]: found {{'txt': 'a'}}, expected a mapping"),
+        ("tasks: [", "{file}: line 1: found "),
+    ],
+)
+def test_a_script_that_cannot_be_used_is_named_with_file_and_key(
+    cli: Cli, script: str | None, said: str
+) -> None:
+    file = cli.layout.root / "turns.yaml"
+    cli.layout.team_yaml.write_text("model: script/turns.yaml\n")
+    cli.board(THINKS)
+    if script is not None:
+        file.write_text(script)
+    for argv in (["run", "--drain"], ["run", "--dry-run"]):
+        answer = cli(*argv)
+        assert answer.code == 2
+        assert f"\n  - script/turns.yaml: {said.format(file=file)}" in answer.err
+        assert "\nMend the script file that is named above.\n" in answer.err
+    assert cli.raw(1)["status"] == "pending"
 
 
 def test_bad_settings_are_exit_2_with_file_key_and_what_was_expected(cli: Cli) -> None:

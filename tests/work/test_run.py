@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import runner
 from runner.core.settings import Budget, MemberSpec, Settings
 from runner.errors import BoardNotFound, NoModel
 from runner.testing import FakeClock, ScriptedModel, call, make_board, running_team, submit
@@ -26,6 +27,22 @@ async def test_a_team_does_the_whole_board_and_reports_it(tmp_path: Path) -> Non
     assert report.exit_code == 0
     assert (tmp_path / "a.txt").read_text() == "A"
     model.assert_exhausted()
+
+
+async def test_folders_may_be_given_as_text(tmp_path: Path) -> None:
+    here = str(tmp_path)
+    make_board(tmp_path)
+    (tmp_path / ".claude" / "agents").mkdir(parents=True)
+    file = tmp_path / ".claude" / "agents" / "ann.md"
+    file.write_text("---\nname: ann\ndescription: d\n---\nWork.\n")
+
+    found = runner.discover_agents(here, here).get("ann")
+    added = await runner.Board(here).add({"subject": "s", "run": "true"})
+    report = await runner.run_team(here, settings=SOLO, home=here)
+
+    assert found is not None
+    assert found.file == str(file)
+    assert [task.id for task in report.tasks if task.status == "completed"] == [added.id]
 
 
 async def test_without_a_model_nothing_is_claimed(tmp_path: Path) -> None:
