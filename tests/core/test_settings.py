@@ -118,6 +118,13 @@ def test_every_variable_sets_its_key(tmp_path: Path) -> None:
     assert settings.disabled_agents == {"plan", "リレー"}
 
 
+def test_the_reference_names_every_variable_beside_its_key() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference.md"
+    rows = [line for line in page.read_text(encoding="utf-8").splitlines() if "`RUNNER_" in line]
+    for variable, key in VARIABLES.items():
+        assert any(row.startswith(f"| `{key}` |") and f"`{variable}`" in row for row in rows), key
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "expected"),
     [
