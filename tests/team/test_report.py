@@ -93,6 +93,7 @@ async def test_the_document_has_exactly_the_agreed_keys(tmp_path: Path) -> None:
         "teammates": [
             {"name": "ann", "role": "worker", "agent": None, "status": "shutdown", "tasks": [1]}
         ],
+        "notes": [],
     }
 
 
