@@ -2,8 +2,9 @@
 
 One small process per run, in its own session. It inherits the run lock and reads a pipe on which
 the run names every process group it starts; at the end of that pipe (the run is gone, however it
-went) it kills those groups and exits. Only then is the run lock free, so whoever sees the lock
-free knows that nothing of that run works on.
+went) it kills those groups and, on Linux, every process that carries the run's mark in its
+environment, and exits. Only then is the run lock free, so whoever sees the lock free knows that
+nothing of that run works on.
 """
 
 from __future__ import annotations
@@ -14,10 +15,18 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
+
+from runner.core.ids import random_id
 
 _MAIN = Path(__file__).with_name("guardian_main.py")
 _LAST_WORD_S = 1.0
+_MAX_SUCCESSORS = 20
+
+RUN_VARIABLE = "BOARDRUNNER_RUN"
+"""Set in the environment of every command of a run, to its id: also who leaves its process group
+is found by it."""
 
 
 class ProcessGroups:
@@ -29,6 +38,11 @@ class ProcessGroups:
     def __init__(self) -> None:
         self._groups: set[int] = set()
         self._mutex = threading.Lock()
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What to add to the environment of each command."""
+        return {}
 
     @property
     def groups(self) -> frozenset[int]:
@@ -66,15 +80,21 @@ class ProcessGroups:
 class GuardedGroups(ProcessGroups):
     """Process groups with a guardian, which is started with the first group.
 
-    `lock_descriptor` is the open descriptor of the run lock, None without a run. Before the first
-    group there is nothing to guard, and the lock is free as soon as the run is gone: a run without
-    commands pays for no process.
+    `lock_descriptor` is the open descriptor of the run lock; None, as `run`, without a run. Before
+    the first group there is nothing to guard, and the lock is free as soon as the run is gone: a
+    run without commands pays for no process. A guardian that somebody kills is replaced at once.
     """
 
-    def __init__(self, lock_descriptor: int | None) -> None:
+    def __init__(self, lock_descriptor: int | None, run: str | None = None) -> None:
         super().__init__()
         self._inherited = () if lock_descriptor is None else (lock_descriptor,)
+        self._run = run or random_id("no-run-")
         self._process: subprocess.Popen[bytes] | None = None
+        self._successors = 0
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {RUN_VARIABLE: self._run}
 
     @property
     def pid(self) -> int | None:
@@ -92,20 +112,36 @@ class GuardedGroups(ProcessGroups):
         except BrokenPipeError:
             # somebody killed the guardian: a new one gets the whole list, this line included
             self._dismiss()
-            self._write("".join(f"+{group}\n" for group in sorted(self._groups)))
+            self._write(self._all_groups())
+
+    def _all_groups(self) -> str:
+        return "".join(f"+{group}\n" for group in sorted(self._groups))
 
     def _write(self, text: str) -> None:
         if self._process is None:
             self._process = self._start()
+            threading.Thread(target=self._succeed, args=(self._process,), daemon=True).start()
         stream = self._process.stdin
         if stream is None:
             raise AssertionError("unreachable: the guardian is started with a pipe")
         os.write(stream.fileno(), text.encode())
 
+    def _succeed(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait for this guardian's end; if nobody dismissed it, another takes over."""
+        process.wait()
+        with self._mutex:
+            # one that cannot even start must not be tried without end
+            if self._process is not process or self._successors == _MAX_SUCCESSORS:
+                return
+            self._successors += 1
+            self._dismiss()
+            with contextlib.suppress(OSError):  # the next command tries again, and says so
+                self._write(self._all_groups())
+
     def _start(self) -> subprocess.Popen[bytes]:
         """Nothing else of ours stays open in it: not the terminal, not a pipe that CI waits for."""
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_MAIN)],
+            [sys.executable, "-I", "-S", str(_MAIN), f"{RUN_VARIABLE}={self._run}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

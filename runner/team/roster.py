@@ -25,6 +25,7 @@ from runner.core.layout import STATE_VERSION, Layout
 from runner.core.log import get_logger
 from runner.core.settings import MemberSpec
 from runner.errors import BoardBusy, ConfigError, SaveFailed
+from runner.team.guardian_main import lives
 
 Status = Literal["working", "idle", "shutdown"]
 
@@ -68,7 +69,8 @@ class Roster:
             if safe_name("member name", spec.name) == LEAD:
                 raise ConfigError("members", "name", LEAD, "another name: this one is reserved")
         with locked(self._lock_file):
-            taken = {name for file in _live(self._layout, self._run) for name in _names(file)}
+            others = [file for file in _live(self._layout, self._run) if not _is_dying(file)]
+            taken = {name for file in others for name in _names(file)}
             members = []
             for spec in specs:
                 name = _free_name(spec.name, taken)
@@ -176,6 +178,12 @@ def _live(layout: Layout, own_run: str | None) -> list[dict[str, Any]]:
         if is_alive(layout, path.stem):
             found.append(file)
     return sorted(found, key=lambda file: str(file.get("started")))
+
+
+def _is_dying(file: dict[str, Any]) -> bool:
+    """Its process is gone, and its guardian holds the lock for a last moment."""
+    pid = file.get("pid")
+    return file.get("host") == socket.gethostname() and isinstance(pid, int) and not lives(pid)
 
 
 def _names(file: dict[str, Any]) -> list[str]:

@@ -132,7 +132,7 @@ class Team:
             await anyio.to_thread.run_sync(self._preflight, snapshot, self._only)
         started = self.clock.now()
         lock = await anyio.to_thread.run_sync(RunLock.start, self.layout, self.run_id)
-        processes = GuardedGroups(lock.descriptor)
+        processes = GuardedGroups(lock.descriptor, self.run_id)
         roster = Roster(self.layout, run=self.run_id, team=self.settings.team, clock=self.clock)
         try:
             state = await self._open(roster, processes)

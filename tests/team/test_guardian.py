@@ -7,12 +7,15 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from runner.board.runs import RunLock, is_alive
+from runner.core.ids import random_id
 from runner.core.layout import Layout
 from runner.team import guardian_main
 from runner.team.guardian import GuardedGroups, ProcessGroups
@@ -35,46 +38,63 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 @pytest.fixture
 def guarded(layout: Layout) -> Iterator[GuardedGroups]:
     lock = RunLock.start(layout, "here")
-    groups = GuardedGroups(lock.descriptor)
+    groups = GuardedGroups(lock.descriptor, "here")
     yield groups
     groups.close()
     lock.release()
 
 
-def test_a_killed_run_takes_its_tools_along_and_frees_its_lock(layout: Layout) -> None:
-    script = """
-        import subprocess, sys, time
-        from pathlib import Path
-        from runner.board.runs import RunLock
-        from runner.core.layout import Layout
-        from runner.team.guardian import GuardedGroups
-        root = Path(sys.argv[1])
-        lock = RunLock.start(Layout(root=root, workspace=root), "doomed")
-        groups = GuardedGroups(lock.descriptor)
-        tool = subprocess.Popen(
-            ["sh", "-c", "trap '' TERM INT HUP; sleep 60 & sleep 60"], start_new_session=True
-        )
-        groups.add(tool.pid)
-        print("up", flush=True)
-        time.sleep(60)
-    """
-    run = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script), str(layout.root)], stdout=subprocess.PIPE
+DOOMED = """
+    import os, subprocess, sys, time
+    from pathlib import Path
+    from runner.board.runs import RunLock
+    from runner.core.layout import Layout
+    from runner.team.guardian import GuardedGroups
+    root = Path(sys.argv[1])
+    lock = RunLock.start(Layout(root=root, workspace=root), "doomed")
+    groups = GuardedGroups(lock.descriptor, "doomed")
+    tool = subprocess.Popen(
+        ["sh", "-c", "trap '' TERM INT HUP; setsid sleep 60 & sleep 60 & sleep 60"],
+        start_new_session=True,
+        env=os.environ | groups.environment,
     )
-    assert run.stdout is not None
-    assert run.stdout.readline() == b"up\n"
+    groups.add(tool.pid)
+    print(tool.pid, groups.pid, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def doomed(layout: Layout) -> Iterator[subprocess.Popen[bytes]]:
+    """A run with tools, one of which has left its process group."""
+    run = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(DOOMED), str(layout.root)], stdout=subprocess.PIPE
+    )
+    yield run
+    run.kill()
+    run.communicate()
+
+
+def test_a_killed_run_takes_its_tools_along_and_frees_its_lock(
+    layout: Layout, doomed: subprocess.Popen[bytes]
+) -> None:
+    assert doomed.stdout is not None
+    tool, guardian = map(int, doomed.stdout.readline().split())
+    _until_it_ignores_signals(guardian)
+    _until_a_child_leads_a_session(tool)
     assert is_alive(layout, "doomed")
 
-    run.kill()
-    run.wait()
+    started = time.monotonic()  # noqa: TID251 - the time of real processes is what this is about
+    doomed.kill()
     # the guardian, which outlives the run for a moment, holds the lock until the tools are dead
     lock = RunLock.start(layout, "doomed")
+    took_s = time.monotonic() - started  # noqa: TID251 - as above
 
     # the tools have inherited the pipe: it is at its end when none of them is left
-    os.set_blocking(run.stdout.fileno(), False)
-    assert run.stdout.read() == b""
+    os.set_blocking(doomed.stdout.fileno(), False)
+    assert doomed.stdout.read() == b""
+    assert took_s < 0.3, "a zombie that nobody reaped was waited for"
     lock.release()
-    run.stdout.close()
 
 
 def test_closing_kills_what_is_left_and_ends_the_guardian(
@@ -161,12 +181,64 @@ def test_a_guardian_reads_lines_however_they_are_cut() -> None:
     os.close(reading)
 
 
-def test_a_guardian_does_not_wait_without_end_for_a_zombie(
+def test_a_killed_guardian_is_replaced_before_the_next_command(
+    guarded: GuardedGroups, sleeper: subprocess.Popen[bytes]
+) -> None:
+    guarded.add(sleeper.pid)
+    first = guarded.pid
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
+    while guarded.pid in (None, first):
+        os.sched_yield()
+    guarded.close()
+    assert sleeper.wait(timeout=5) == -signal.SIGKILL
+
+
+def test_a_guardian_that_cannot_live_is_not_replaced_without_end(
+    guarded: GuardedGroups, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    guarded.add(2**22 + 1)
+    while any(thread.name.endswith("(_succeed)") for thread in threading.enumerate()):
+        os.sched_yield()
+    assert guarded.groups == {2**22 + 1}
+
+
+def test_zombies_count_as_gone(sleeper: subprocess.Popen[bytes]) -> None:
+    guardian_main.kill({sleeper.pid, 2**22 + 1}, b"X=1")
+    assert not guardian_main.lives(sleeper.pid), "killed, and not reaped yet"
+    assert guardian_main.lives(os.getpid())
+    assert sleeper.wait(timeout=5) == -signal.SIGKILL
+
+
+def test_who_carries_the_mark_is_killed_and_nobody_else(
     sleeper: subprocess.Popen[bytes],
 ) -> None:
-    guardian_main.kill({2**22 + 1})
-    guardian_main.kill({sleeper.pid, 2**22 + 1})
+    mark = {"BOARDRUNNER_RUN": random_id("r-")}
+    marker = f"BOARDRUNNER_RUN={mark['BOARDRUNNER_RUN']}".encode()
+    command = ["sh", "-c", "setsid sleep 60 & echo; exec sleep 60"]
+    with subprocess.Popen(command, env=os.environ | mark, stdout=subprocess.PIPE) as marked:
+        assert marked.stdout is not None
+        assert marked.stdout.readline() == b"\n"
+        assert guardian_main.kill_marked(marker) == 2
+        assert marked.stdout.read() == b"", "the child that left its group is gone too"
+    assert guardian_main.kill_marked(marker) == 0
+    assert sleeper.poll() is None
+
+
+def test_without_proc_only_groups_are_killed(
+    sleeper: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    nowhere = str(tmp_path / "none")
+    assert guardian_main.kill_marked(b"X=1", proc=nowhere) == 0
+    guardian_main.kill({sleeper.pid}, b"X=1", proc=nowhere)
     assert sleeper.wait(timeout=5) == -signal.SIGKILL
+
+
+def _until_a_child_leads_a_session(pid: int) -> None:
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    while not any(os.getsid(int(child)) == int(child) for child in children.read_text().split()):
+        os.sched_yield()
 
 
 def _until_it_ignores_signals(pid: int) -> None:
