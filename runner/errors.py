@@ -12,6 +12,7 @@
     │   ├── TaskUnreadable          the file cannot be read as a task
     │   ├── NotClaimable            the task may not be claimed, with the reason
     │   ├── ClaimLost               the claim is no longer ours: what we did does not count
+    │   │   └── NotHeld             there is no claim at all: nobody works on the task
     │   ├── TaskHeld                somebody holds the task; --force is needed
     │   └── SaveFailed              a file could not be written; the old one is whole
     ├── AgentError
@@ -19,7 +20,8 @@
     │   ├── AgentFileInvalid        a file that cannot be an agent, with the reason
     │   └── BundledAgentBroken      a file that we ship is unreadable: fatal
     ├── MailError
-    │   └── UnknownRecipient        nobody of that name in the team
+    │   ├── UnknownRecipient        nobody of that name in the team
+    │   └── OwnInbox                a message to oneself
     ├── ModelError                  the model side failed; subclasses say whether to retry
     │   ├── ModelUnavailable        cannot be used here at all (no key, no file, no package)
     │   ├── ModelRejected           400, 401, 403: not retried
@@ -146,12 +148,23 @@ class ClaimLost(BoardError):
         super().__init__(f"task {task_id}: the claim is gone ({found}); nothing was written")
 
 
-class TaskHeld(BoardError):
-    """A person's command on a task that a live run or another owner holds."""
+class NotHeld(ClaimLost):
+    """A person would end a task that nobody holds. `how` says what to do first."""
 
-    def __init__(self, task_id: object, holder: str) -> None:
-        self.task_id, self.holder = task_id, holder
-        super().__init__(f"task {task_id} is held by {holder}; use --force to take it away")
+    def __init__(self, task_id: object, status: str, how: str) -> None:
+        self.task_id, self.found = task_id, f"the task is {status}"
+        BoardError.__init__(self, f"nobody holds task {task_id}, it is {status}; {how}")
+
+
+class TaskHeld(BoardError):
+    """A person's command on a task that a live run or another owner holds.
+
+    `how` says who holds it: `held by alice of run r1`, `claimed by hand by bo`.
+    """
+
+    def __init__(self, task_id: object, how: str) -> None:
+        self.task_id, self.how = task_id, how
+        super().__init__(f"task {task_id} is {how}; use --force to take it away")
 
 
 class SaveFailed(BoardError):
@@ -200,6 +213,12 @@ class UnknownRecipient(MailError):
     def __init__(self, name: str, members: Sequence[str]) -> None:
         self.name, self.members = name, tuple(members)
         super().__init__(f"nobody is called {name!r}; members: {', '.join(self.members) or 'none'}")
+
+
+class OwnInbox(MailError):
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"{name!r} is you: a message to oneself is not sent")
 
 
 class ModelError(RunnerError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,9 +14,9 @@ from runner.core.events import Journal
 from runner.core.ids import LEAD, is_safe
 from runner.core.layout import Layout
 from runner.core.log import get_logger
-from runner.errors import RunnerError
+from runner.errors import BoardBusy, OwnInbox, RunnerError
 from runner.team.mailbox import Batch, Cursor, Mailbox, Stamp, post
-from runner.team.requests import decide
+from runner.team.requests import decide, pending
 from runner.team.roster import live_members
 from runner.team.types import Mail, Message
 
@@ -26,17 +27,26 @@ MAX_DELIVERIES = 3
 """Mail that faults its reader this often is put away as read."""
 
 
+@dataclass(slots=True)
+class _Handed:
+    """What one look took out of the inbox. `left` stays unread, for another run."""
+
+    cursor: Cursor
+    letters: tuple[Message, ...]
+    done: bool = False
+    left: bool = False
+
+
 class Inbox:
     """Implements `Post`. It outlives a crash of its teammate, so nothing asked is forgotten.
 
-    `shutdown` is the request that ends the teammate, once one has arrived.
+    An inbox that is busy or cannot be written delays mail; it never stops its reader.
     """
 
     def __init__(
         self, layout: Layout, name: str, *, run: str, clock: Clock, journal: Journal
     ) -> None:
         self.name = name
-        self.shutdown: Message | None = None
         self._layout = layout
         self._mailbox = Mailbox(layout, name)
         self._run = run
@@ -45,32 +55,52 @@ class Inbox:
         self._opened = clock.now()
         self._seen: Stamp = None
         self._taken = Cursor()
+        self._upto: Cursor | None = None
+        self._handed: list[_Handed] = []
+        self._heeded: set[str] = set()
+        self._shutdowns: list[Message] = []
+        self._held_back = False
         self._looked = False
-        self._in_hand: set[str] = set()
         self._deliveries = 0
         self._not_before = 0.0
+
+    @property
+    def shutdown(self) -> Message | None:
+        """The request that ends the teammate, once one has arrived."""
+        return self._shutdowns[0] if self._shutdowns else None
 
     def has_news(self) -> bool:
         """Whether the file changed since the last look. Cheap: one `stat`."""
         return self._mailbox.stamp() != self._seen
 
-    async def receive(self) -> Mail | None:
-        """New messages for the model; control messages are dealt with here."""
+    async def receive(self, *, lead_only: bool = False) -> Mail | None:
+        """New messages for the model; control messages are dealt with here.
+
+        `lead_only`: what has come waits, unread, until the lead writes or somebody asks without.
+        """
         seen = self._mailbox.stamp()
-        if seen == self._seen or self._clock.monotonic() < self._not_before:
+        is_new = seen != self._seen or (self._held_back and not lead_only)
+        if not is_new or self._clock.monotonic() < self._not_before:
             return None
-        batch = await anyio.to_thread.run_sync(self._mailbox.read, self._taken)
-        self._seen, self._taken = seen, batch.cursor
+        batch = await self._read(seen)
+        if batch is None:
+            return None
         self._report_damage(batch)
         for message in batch.messages:
             if message.type in CONTROL:
                 self._control(message)
         self._looked = True
         letters = tuple(one for one in batch.messages if one.type not in CONTROL)
+        self._held_back = bool(letters) and lead_only and all(one.sender != LEAD for one in letters)
+        if self._held_back:
+            return None
+        self._taken = batch.cursor
+        handed = _Handed(batch.cursor, letters)
+        self._handed.append(handed)
         if letters:
-            return self._mail(letters, batch.cursor)
+            return self._mail(handed)
         if self.shutdown is None:
-            await anyio.to_thread.run_sync(self._mailbox.commit, batch.cursor)
+            await self._settle(handed)
         return None
 
     async def send(self, to: str, text: str, type_: str, extra: Mapping[str, Any]) -> str:
@@ -81,46 +111,71 @@ class Inbox:
 
     async def put_back(self, *, after_s: float) -> None:
         """What was taken and is not committed comes again after a while, but not for ever."""
-        if not self._in_hand:
+        open_ = [one for one in self._handed if one.letters and not (one.done or one.left)]
+        if not open_:
             return
-        self._in_hand.clear()
         self._deliveries += 1
         if self._deliveries >= MAX_DELIVERIES:
             get_logger(__name__).error("mail_given_up", teammate=self.name, tries=MAX_DELIVERIES)
-            await self._commit_taken()
+            self._deliveries = 0
+            await self._settle(*open_)
             return
+        self._handed.clear()
         self._not_before = self._clock.monotonic() + after_s
-        self._seen, self._taken = None, Cursor()
+        self._seen, self._taken = None, self._upto or Cursor()
 
     def leave(self) -> None:
         """What was taken and is not committed stays unread for another run."""
-        self._in_hand.clear()
+        for one in self._handed:
+            one.left = bool(one.letters) and not one.done
 
     async def answer_shutdown(self) -> None:
-        """Approve the request and tell whoever asked."""
-        request = self.shutdown
-        if request is None:
-            raise AssertionError("unreachable: only called with a request")
-        await anyio.to_thread.run_sync(self._answer, request)
-        await self._commit_taken()
+        """Approve every request and tell whoever asked. Mail that nobody has read stays unread."""
+        await anyio.to_thread.run_sync(self._answer)
+        await self._settle(*(one for one in self._handed if not one.letters))
 
-    async def _commit_taken(self) -> None:
-        self._deliveries = 0
-        await anyio.to_thread.run_sync(self._mailbox.commit, self._taken)
+    def close(self) -> int:
+        """The run ends: requests that came too late are answered; how much mail stays unread."""
+        self._answer()
+        letters = (one for one in self._mailbox.peek() if one.type not in CONTROL)
+        return sum(1 for _ in letters)
 
-    def _mail(self, letters: tuple[Message, ...], cursor: Cursor) -> Mail:
-        committed = False
-        self._in_hand.update(one.id for one in letters)
+    async def _read(self, seen: Stamp) -> Batch | None:
+        """The messages behind what was taken; `seen` is the stamp of the file before."""
+        try:
+            batch = await anyio.to_thread.run_sync(self._mailbox.read, self._taken)
+        except BoardBusy as error:
+            self._note("inbox_busy", error)
+            return None
+        except (RunnerError, OSError) as error:
+            self._note("inbox_not_read", error)
+            batch = None
+        self._seen = seen
+        return batch
 
+    async def _settle(self, *read: _Handed) -> None:
+        """These are read: the place on disk moves up to the first that is not."""
+        for one in read:
+            one.done = True
+        while self._handed and self._handed[0].done:
+            self._upto = self._handed.pop(0).cursor
+        if self._upto is None:
+            return
+        try:
+            await anyio.to_thread.run_sync(self._mailbox.commit, self._upto)
+        except (RunnerError, OSError) as error:
+            # the next commit covers it; a death before that delivers again
+            self._note("mail_not_committed", error)
+        else:
+            self._upto = None
+
+    def _mail(self, handed: _Handed) -> Mail:
         async def commit() -> None:
-            nonlocal committed
-            if committed:
+            if handed.done:
                 return
-            committed = True
             self._deliveries = 0
-            self._in_hand.difference_update(one.id for one in letters)
-            await anyio.to_thread.run_sync(self._mailbox.commit, cursor)
-            for one in letters:
+            await self._settle(handed)
+            for one in handed.letters:
                 self._journal.emit(
                     "message.delivered",
                     teammate=self.name,
@@ -129,9 +184,11 @@ class Inbox:
                     sender=one.sender,
                 )
 
-        return Mail(messages=letters, commit=commit)
+        return Mail(messages=handed.letters, commit=commit)
 
     def _send(self, to: str, text: str, type_: str, extra: Mapping[str, Any]) -> str:
+        if to == self.name:
+            raise OwnInbox(to)
         message = post(
             self._layout,
             to=to,
@@ -148,9 +205,12 @@ class Inbox:
         return message.id
 
     def _control(self, message: Message) -> None:
+        if message.id in self._heeded:  # read again, with mail that was put back
+            return
+        self._heeded.add(message.id)
         refusal = self._why_not_obey(message)
         if refusal is None:
-            self.shutdown = self.shutdown or message
+            self._shutdowns.append(message)
             return
         get_logger(__name__).warning(
             "control_message_dropped",
@@ -182,13 +242,21 @@ class Inbox:
         old = sent < self._opened if sent is not None else not self._looked
         return "it is older than this run" if old else None
 
-    def _answer(self, request: Message) -> None:
-        record = request.extra.get("request")
-        if is_safe(record):
+    def _answer(self) -> None:
+        """What was asked by message, then what was asked on record and not yet read."""
+        asked = [(one.sender, one.extra.get("request")) for one in self._shutdowns]
+        for record in pending(self._layout, to=self.name, run=self._run):
+            if record.type == "shutdown" and (record.sender, record.id) not in asked:
+                asked.append((record.sender, record.id))
+        for sender, request in asked:
+            self._approve(sender, request)
+
+    def _approve(self, sender: str, request: object) -> None:
+        if is_safe(request):
             try:
                 decide(
                     self._layout,
-                    str(record),
+                    str(request),
                     "approved",
                     by=self.name,
                     clock=self._clock,
@@ -198,15 +266,15 @@ class Inbox:
                 self._note("request_not_decided", error)
         try:
             self._send(
-                request.sender,
+                sender,
                 f"{self.name} shuts down",
                 "shutdown_response",
-                {"request": record, "run": self._run, "approve": True},
+                {"request": request, "run": self._run, "approve": True},
             )
         except RunnerError as error:
             self._note("shutdown_not_answered", error)
 
-    def _note(self, event: str, error: RunnerError) -> None:
+    def _note(self, event: str, error: Exception) -> None:
         get_logger(__name__).warning(event, teammate=self.name, error=str(error))
 
     def _report_damage(self, batch: Batch) -> None:

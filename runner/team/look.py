@@ -81,8 +81,8 @@ class Looks:
 
 
 def _look(snapshot: Snapshot, *, drain: bool) -> Look:
-    pending = [task for task in snapshot.tasks.values() if task.status == "pending"]
-    begun = [task for task in snapshot.tasks.values() if task.status == "in_progress"]
+    pending = [task for task in snapshot.unfinished if task.status == "pending"]
+    begun = [task for task in snapshot.unfinished if task.status == "in_progress"]
     run = snapshot.own_run
     return Look(
         snapshot=snapshot,

@@ -43,12 +43,16 @@ _OWN_KEYS = frozenset({"id", "type", "from", "content", "timestamp"})
 class Cursor:
     """How far an inbox is read: `offset` bytes of the file that begins with `head`.
 
-    `head` is a digest of the first line: an inode will not do, a new file may get that of an old
-    one. `ids` are those of the messages before `offset`: they tell a rewritten file from new mail.
-    Damaged lines before `reported` have been set aside.
+    `head` is a digest of the first line, `inode`, `size` and `mtime_ns` are what the file had when
+    it was read: a new file may have the same first line, or get the inode of an old one. `ids` are
+    those of the messages before `offset`: they tell a rewritten file from new mail. Damaged lines
+    before `reported` have been set aside.
     """
 
     head: str = ""
+    inode: int = 0
+    size: int = 0
+    mtime_ns: int = 0
     offset: int = 0
     ids: frozenset[str] = frozenset()
     reported: int = 0
@@ -104,7 +108,11 @@ class Mailbox:
             try:
                 stream = self.path.open("rb")
             except FileNotFoundError:
-                return Batch()
+                # whatever comes under this name is another file
+                gone = Cursor(ids=saved.ids | taken.ids)
+                if saved.offset:
+                    self._save(gone)
+                return Batch(cursor=gone)
             with stream:
                 start = _start(saved, taken, stream)
                 data = stream.read()
@@ -113,7 +121,7 @@ class Mailbox:
             if fresh:
                 for line in fresh:
                     append_line(self.damaged_file, encode_line({"file": self.path.name, **line}))
-                kept = saved if saved.head == start.head else replace(start, offset=0)
+                kept = saved if _is_same(saved, start) else replace(start, offset=0)
                 self._save(replace(kept, reported=batch.cursor.reported))
             return replace(batch, damaged=tuple(fresh))
 
@@ -123,17 +131,18 @@ class Mailbox:
             saved = self._load()
             try:
                 with self.path.open("rb") as stream:
-                    head, size = _head(stream), os.fstat(stream.fileno()).st_size
+                    found = _beginning(stream)
             except FileNotFoundError:
                 return
-            if head != upto.head or (saved.head == head and saved.offset >= upto.offset):
+            is_known = _is_same(saved, found)
+            if not _is_same(upto, found) or (is_known and saved.offset >= upto.offset):
                 return
-            if upto.offset == size >= ROTATE_BYTES:
+            if upto.offset == found.size >= ROTATE_BYTES:
                 # a death between the two leaves a cursor of another file: read from the start
                 self.path.rename(self._archive())
                 self._save(Cursor())
             else:
-                reported = saved.reported if saved.head == head else 0
+                reported = saved.reported if is_known else 0
                 self._save(replace(upto, reported=max(reported, upto.reported)))
 
     def peek(self) -> tuple[Message, ...]:
@@ -156,6 +165,9 @@ class Mailbox:
             value = json.loads(self._cursor_file.read_bytes())
             return Cursor(
                 head=str(value["head"]),
+                inode=int(value["inode"]),
+                size=int(value["size"]),
+                mtime_ns=int(value["mtime_ns"]),
                 offset=int(value["offset"]),
                 ids=frozenset(str(one) for one in value["ids"]),
                 reported=int(value["reported"]),
@@ -168,6 +180,9 @@ class Mailbox:
         value = {
             "version": STATE_VERSION,
             "head": cursor.head,
+            "inode": cursor.inode,
+            "size": cursor.size,
+            "mtime_ns": cursor.mtime_ns,
             "offset": cursor.offset,
             "reported": cursor.reported,
             "ids": sorted(cursor.ids),
@@ -177,23 +192,37 @@ class Mailbox:
 
 def _start(saved: Cursor, taken: Cursor, stream: BinaryIO) -> Cursor:
     """Where to go on in the file that is there now; `stream` is left at that place."""
-    head, size = _head(stream), os.fstat(stream.fileno()).st_size
-    known = (saved, taken)
-    same = [one for one in known if one.head == head and one.offset <= size]
+    found, known = _beginning(stream), (saved, taken)
+    same = [one for one in known if _is_same(one, found)]
     if same:
         furthest = max(same, key=lambda one: one.offset)
-        start = replace(furthest, reported=max(one.reported for one in same))
+        reported = max(one.reported for one in same)
+        start = replace(found, offset=furthest.offset, ids=furthest.ids, reported=reported)
     else:
         # another file under this name: read it all, but nothing a second time
-        start = Cursor(head=head, ids=frozenset().union(*(one.ids for one in known)))
+        start = replace(found, ids=frozenset().union(*(one.ids for one in known)))
     stream.seek(start.offset)
     return start
 
 
-def _head(stream: BinaryIO) -> str:
+def _beginning(stream: BinaryIO) -> Cursor:
+    """The place before the first line of this file."""
+    status = os.fstat(stream.fileno())
     stream.seek(0)
     first = stream.readline(_HEAD_BYTES).rstrip(b"\r\n")
-    return hashlib.sha256(first).hexdigest()[:16]
+    return Cursor(
+        head=hashlib.sha256(first).hexdigest()[:16],
+        inode=status.st_ino,
+        size=status.st_size,
+        mtime_ns=status.st_mtime_ns,
+    )
+
+
+def _is_same(known: Cursor, found: Cursor) -> bool:
+    """Whether `known` is a place in the file as it was `found`, which lines were only added to."""
+    grown = found.size > known.size
+    untouched = (found.size, found.mtime_ns) == (known.size, known.mtime_ns)
+    return (known.head, known.inode) == (found.head, found.inode) and (grown or untouched)
 
 
 def _parse(data: bytes, start: Cursor) -> Batch:
@@ -216,12 +245,7 @@ def _parse(data: bytes, start: Cursor) -> Batch:
     if isinstance(last, Message):
         _keep(last, messages, ids)
         offset += len(rest)
-    cursor = Cursor(
-        head=start.head,
-        offset=offset,
-        ids=frozenset(ids),
-        reported=max(start.reported, offset),
-    )
+    cursor = replace(start, offset=offset, ids=frozenset(ids), reported=max(start.reported, offset))
     return Batch(messages=tuple(messages), cursor=cursor, damaged=tuple(damaged))
 
 

@@ -76,6 +76,13 @@ def read_request(layout: Layout, request_id: str) -> Request | None:
         return None
 
 
+def pending(layout: Layout, *, to: str, run: str) -> list[Request]:
+    """What `to` was asked in this run and nobody has decided, oldest first."""
+    found = [read_request(layout, path.stem) for path in layout.requests.glob("q-*.json")]
+    mine = [one for one in found if one is not None and (one.to, one.run) == (to, run)]
+    return sorted((one for one in mine if one.status == "pending"), key=lambda one: one.opened)
+
+
 def decide(
     layout: Layout,
     request_id: str,
