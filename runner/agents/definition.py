@@ -13,6 +13,7 @@ from runner.errors import AgentFileInvalid, BundledAgentBroken
 Source = Literal["bundled", "user", "project"]
 
 SUBMIT = "submit_result"
+WORKTREE = "worktree"
 THINKING_LEVELS = ("inherit", "off", "minimal", "low", "medium", "high", "xhigh")
 KNOWN_KEYS = frozenset(
     "name description tools spawns model thinkingLevel thinking output blocking "
@@ -23,6 +24,8 @@ FOREIGN_KEYS = frozenset(
     "argumentHint author background category color developerInstructions effort hooks icon "
     "initialPrompt license mcpServers memory metadata skills tags temperature title version".split()
 )
+_NO_ISOLATION = frozenset({"", "none", "false"})
+_QUOTE = "put it in quotes if it is meant as text"
 _LOWER_CASE_OF_KNOWN = {key.lower(): key for key in KNOWN_KEYS}
 
 
@@ -32,7 +35,8 @@ class AgentDefinition:
 
     `tools` None is every tool; otherwise lower-cased names, `submit_result` among them. `spawns`
     None is nobody, `*` everybody. `model` is a list of patterns, tried in order. `output` is an
-    opaque schema (JSON Schema or JTD), present only if `has_output`. `file` is where it was read.
+    opaque schema (JSON Schema or JTD), present only if `has_output`. `isolation` is the word for a
+    workspace of its own (`worktree`), None for the shared one. `file` is where it was read.
     """
 
     name: str
@@ -49,7 +53,7 @@ class AgentDefinition:
     blocking: bool | None = None
     disallowed_tools: tuple[str, ...] = ()
     max_turns: int | None = None
-    isolation: bool = False
+    isolation: str | None = None
     plan_mode: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -181,9 +185,11 @@ class _Fields:
         value = self.fields.get(key)
         if isinstance(value, str) and value.strip():
             return value
-        if value is None or isinstance(value, str):
+        if key not in self.fields or isinstance(value, str):
             raise self._invalid(f"`{key}` is missing or empty")
-        hint = "" if isinstance(value, (dict, list)) else "; put it in quotes"
+        if value is None:
+            raise self._invalid(f"`{key}` is missing: nothing, ~ and null are no text; {_QUOTE}")
+        hint = "" if isinstance(value, (dict, list)) else f"; {_QUOTE}"
         raise self._invalid(f"`{key}` is {_kind(value)}, not text{hint}")
 
     def _limit(self, key: str) -> list[str] | None:
@@ -267,16 +273,25 @@ class _Fields:
             self._drop("maxTurns", "it is a number above zero")
         return None
 
-    def _isolation(self) -> bool:
+    def _isolation(self) -> str | None:
+        """Whatever does not say no asks for it: it must not be lost because of its wording."""
         value = self.fields.get("isolation")
-        if value not in (None, "", "worktree", "none"):
-            self._drop("isolation", "it is worktree")
-        return value == "worktree"
+        word = "" if value is None else _shown(value).strip().lower()
+        if word in _NO_ISOLATION:
+            return None
+        if word != WORKTREE:
+            self.warnings.append(
+                f"`isolation` is {word!r}, which is not known here: write {WORKTREE} or none"
+            )
+        return word
 
     def _drop(self, key: str, expected: str) -> None:
-        value = self.fields[key]
-        shown = value.text if isinstance(value, Unreadable) else value
-        self.warnings.append(f"`{key}` was ignored, found {str(shown)[:60]!r}: {expected}")
+        shown = _shown(self.fields[key])
+        self.warnings.append(f"`{key}` was ignored, found {shown!r}: {expected}")
+
+
+def _shown(value: Any) -> str:
+    return str(value.text if isinstance(value, Unreadable) else value)[:60]
 
 
 def _is_star(items: list[str]) -> bool:

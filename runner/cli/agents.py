@@ -141,7 +141,7 @@ def _further(agent: AgentDefinition) -> dict[str, Any]:
     return {
         "disallowedTools": list(agent.disallowed_tools),
         "maxTurns": agent.max_turns,
-        "isolation": "worktree" if agent.isolation else None,
+        "isolation": agent.isolation,
         "permissionMode": "plan" if agent.plan_mode else None,
     }
 

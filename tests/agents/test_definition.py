@@ -171,7 +171,31 @@ def test_keys_of_claude_are_understood_where_they_mean_something(broken: str) ->
         + "permissionMode: plan # first\ncolor: red"
     )
     assert found.disallowed_tools == ("write", "bash")
-    assert (found.max_turns, found.isolation, found.plan_mode) == (7, True, True)
+    assert (found.max_turns, found.isolation, found.plan_mode) == (7, "worktree", True)
+
+
+@pytest.mark.parametrize("broken", ["", BROKEN], ids=["yaml", "lines"])
+@pytest.mark.parametrize(
+    ("line", "asked"),
+    [
+        ("isolation: Worktree", "worktree"),
+        ("isolation: remote", "remote"),
+        ("isolation: true", "true"),
+        ("isolation: 5", "5"),
+        ("isolation: none", None),
+        ("isolation: false", None),
+        ("isolation: ''", None),
+        ("isolation:", None),
+    ],
+)
+def test_isolation_in_any_words_but_a_no_is_asked_for(
+    broken: str, line: str, asked: str | None
+) -> None:
+    parsed = parse(broken + line)
+    assert parsed.definition is not None
+    assert parsed.definition.isolation == asked
+    warned = any("`isolation`" in warning for warning in parsed.warnings)
+    assert warned is (asked not in (None, "worktree"))
 
 
 def test_disallowing_everything_leaves_only_the_result() -> None:
@@ -195,7 +219,6 @@ def test_foreign_keys_make_no_noise_and_a_misspelt_one_is_pointed_out() -> None:
         ("maxTurns: 0", "maxTurns"),
         ("maxTurns: true", "maxTurns"),
         ("maxTurns: many", "maxTurns"),
-        ("isolation: container", "isolation"),
         (BROKEN + "output: {a: b", "output"),
     ],
 )
@@ -215,9 +238,11 @@ def test_a_null_thinking_level_does_not_hide_the_older_key() -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("7", "a number"),
+        ("7", "a number, not text; put it in quotes"),
         ("true", "a boolean"),
-        ("~", "missing"),
+        ("~", "put it in quotes"),
+        ("null", "put it in quotes"),
+        ("", "missing"),
         ("[a]", "a list"),
         ("' '", "empty"),
     ],
