@@ -17,6 +17,8 @@ _FAMILIES = (
     (".gemini", Path(".gemini/agents")),
 )
 
+FAMILY_FOLDERS = tuple(family for family, _ in _FAMILIES)
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

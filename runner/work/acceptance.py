@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from runner.team.outcome import Done, Failed
 from runner.work.attempt import Attempt
 from runner.work.messages import ToolCall, ToolResult
@@ -12,9 +14,14 @@ MAX_FAILED_CHECKS = 3
 ACCEPTED = "The result was accepted."
 
 
-async def submit(attempt: Attempt, call: ToolCall, contract: ResultContract) -> ToolResult:
-    """Judge one `submit_result` call; a result that stands the checks ends the attempt."""
-    verdict = contract.judge(call.arguments or {})
+async def submit(
+    attempt: Attempt, call: ToolCall, contract: ResultContract, misfit: Sequence[str] = ()
+) -> ToolResult:
+    """Judge one `submit_result` call; a result that stands the checks ends the attempt.
+
+    `misfit` says what was in it that is no JSON at all.
+    """
+    verdict = contract.refuse(misfit) if misfit else contract.judge(call.arguments or {})
     if isinstance(verdict, Refused):
         if contract.exhausted:
             attempt.ended = Failed(error=verdict.reason)
@@ -57,5 +64,6 @@ async def _failed_check(attempt: Attempt) -> VerifyResult | None:
         means.workspace.root,
         means.checkout,
         timeout_s=means.verify_timeout_s,
+        mark=means.leftovers.mark,
     )
     return None if result.ok else result

@@ -127,7 +127,8 @@ class Admission:
         if (task is not None and task.plan) or agent.plan_mode:
             raise Refusal("plan: plan mode is not part of this version")
         if agent.isolation:
-            raise Refusal(f"isolation of agent {agent.name!r}: {NO_WORKTREES}")
+            asked = f"isolation of agent {agent.name!r} ({agent.isolation})"
+            raise Refusal(f"{asked}: {NO_WORKTREES}")
         schema = self._schema(task, agent) if task is not None else None
         box = toolbox(agent)
         self._warn(box.warnings)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from runner.work.admission import Admission, Equipment, Refusal
 from runner.work.attempt import Attempt, Means
 from runner.work.carry import keep, recall
 from runner.work.checkout import Checkout
-from runner.work.command_engine import redacted, run_command_task
+from runner.work.command_engine import run_command_task
 from runner.work.history import History
 from runner.work.identity import Identity, with_identity
 from runner.work.ledger import Ledger
@@ -30,8 +29,10 @@ from runner.work.messages import Model
 from runner.work.models import Models
 from runner.work.processes.commands import Leftovers
 from runner.work.prompt import assignment, system_prompt
-from runner.work.redact import Redactor
+from runner.work.redact import Redactor, redacted, redacting
 from runner.work.results.contract import ResultContract
+from runner.work.rights import Rights
+from runner.work.tools.shell import BASH
 from runner.work.transcript import Transcript, message_transcript, task_transcript
 from runner.work.workspace import Workspace
 
@@ -49,6 +50,10 @@ class AgentWork:
     checkout: Checkout = field(default_factory=Checkout)
 
     async def __call__(self, assigned: Assignment, teammate: Teammate) -> Outcome:
+        with redacting(self.redact):
+            return redacted(await self._work(assigned, teammate), self.redact)
+
+    async def _work(self, assigned: Assignment, teammate: Teammate) -> Outcome:
         task = assigned if isinstance(assigned, Task) else None
         if task is not None and task.run is not None:
             return await self._run_command(task, teammate)
@@ -58,18 +63,20 @@ class AgentWork:
             )
         except Refusal as refusal:
             return HandedBack(reason=str(refusal))
-        async with Transcript(
-            self._transcript_path(task, teammate), teammate.clock, self.redact
-        ) as transcript:
-            with closing(Leftovers(teammate.processes)) as leftovers:
-                means = self.means(equipment, task, teammate, leftovers, transcript)
-                _report_choice(means, equipment)
-                attempt = await self.begin(means)
-                try:
-                    return await self._see_through(attempt, assigned)
-                finally:
-                    keep(means, attempt.history)
-                    teammate.progress.turn = None
+        async with (
+            Transcript(
+                self._transcript_path(task, teammate), teammate.clock, self.redact
+            ) as transcript,
+            Leftovers(teammate.processes) as leftovers,
+        ):
+            means = self.means(equipment, task, teammate, leftovers, transcript)
+            _report_choice(means, equipment)
+            attempt = await self.begin(means)
+            try:
+                return await self._see_through(attempt, assigned)
+            finally:
+                keep(means, attempt.history)
+                teammate.progress.turn = None
 
     async def _see_through(self, attempt: Attempt, assigned: Assignment) -> Outcome:
         """From the first request to the last line of the transcript."""
@@ -89,10 +96,9 @@ class AgentWork:
         return message_transcript(self.layout, teammate.name, teammate.run)
 
     async def _run_command(self, task: Task, teammate: Teammate) -> Outcome:
-        outcome = await run_command_task(
+        return await run_command_task(
             task, teammate, self.layout.workspace, self.settings.limits, self.checkout
         )
-        return redacted(outcome, self.redact)
 
     def means(
         self,
@@ -104,11 +110,17 @@ class AgentWork:
     ) -> Means:
         """What this agent works with on this task, or in a message turn."""
         agent, limits = equipment.agent, self.settings.limits
+        rights = Rights(self.layout, self.models.script_files())
+        may_run_all = BASH.spec.name in equipment.toolbox.tools
         return Means(
             teammate=teammate,
             task=task,
             agent=agent,
-            workspace=Workspace(self.layout.workspace, readable=(self.layout.output,)),
+            workspace=Workspace(
+                self.layout.workspace,
+                readable=(self.layout.output,),
+                locked=None if may_run_all else rights.locked,
+            ),
             leftovers=leftovers,
             find_agent=self._find_agent,
             output_dir=self.layout.output,

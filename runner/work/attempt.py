@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
@@ -11,6 +12,7 @@ from runner.team.outcome import Outcome, Usage
 from runner.team.types import Mail
 from runner.work.checkout import Checkout
 from runner.work.history import History
+from runner.work.json_values import with_texts
 from runner.work.ledger import Ledger
 from runner.work.messages import (
     Asker,
@@ -118,11 +120,16 @@ class Attempt:
         await self.tell(self.means.redact(letters(mail.messages)), mail=mail)
 
     async def hear(self, reply: ModelReply) -> tuple[ToolCall, ...]:
-        """Record a reply and count it; its calls as they stand in the history."""
-        calls = self.history.hear(reply.text, reply.calls)
+        """Record a reply and count it; its calls as they stand in the history.
+
+        Keys are taken out here, so that no tool can carry one on: not to a task, an inbox, a file.
+        """
+        redact = self.means.redact
+        text = redact(reply.text)
+        calls = self.history.hear(text, [_redacted(call, redact) for call in reply.calls])
         await self.means.transcript.write(
             "assistant",
-            text=reply.text,
+            text=text,
             calls=calls_as_json(calls),
             stop=reply.stop,
             inputTokens=reply.input_tokens,
@@ -166,3 +173,13 @@ class Attempt:
             changed_files=self.means.workspace.changed_files,
             warnings=self.warnings,
         )
+
+
+def _redacted(call: ToolCall, redact: Callable[[str], str]) -> ToolCall:
+    return replace(
+        call,
+        id=redact(call.id),
+        name=redact(call.name),
+        arguments=with_texts(call.arguments, redact),
+        raw=redact(call.raw),
+    )

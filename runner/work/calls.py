@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 import anyio
@@ -13,8 +14,10 @@ from runner.team.outcome import Done, Failed
 from runner.work.acceptance import submit
 from runner.work.attempt import Attempt
 from runner.work.history import INTERRUPTED
+from runner.work.json_values import misfits
 from runner.work.messages import ModelReply, ToolCall, ToolResult
 from runner.work.prompt import reminder
+from runner.work.redact import redacting
 from runner.work.results.contract import IDLE, NO_SUBMIT, SUBMIT
 from runner.work.transcript import result_as_json
 
@@ -36,7 +39,7 @@ async def answer_calls(attempt: Attempt, reply: ModelReply) -> Answered:
         at_the_end = len(answered) == len(calls) - 1
         problem = _unreadable(asked, cut_off=reply.stop == "length" and at_the_end)
         cut = cut or problem is not None
-        result = await _answer(attempt, call, problem)
+        result = await _answer(attempt, call, problem, tuple(misfits(asked.arguments)))
         attempt.history.tell("", [result])
         answered.append((call, result))
     attempt.cut_replies = attempt.cut_replies + 1 if cut else 0
@@ -71,7 +74,9 @@ def _unreadable(asked: ToolCall, *, cut_off: bool) -> str | None:
     return f"The arguments of this call are broken ({problem}), so it did not run. Send it again."
 
 
-async def _answer(attempt: Attempt, call: ToolCall, problem: str | None) -> ToolResult:
+async def _answer(
+    attempt: Attempt, call: ToolCall, problem: str | None, misfit: Sequence[str]
+) -> ToolResult:
     """The one result of one call, written down before the next call starts."""
     clock, transcript = attempt.means.teammate.clock, attempt.means.transcript
     started = clock.monotonic()
@@ -81,7 +86,9 @@ async def _answer(attempt: Attempt, call: ToolCall, problem: str | None) -> Tool
     elif attempt.ended is not None:
         result = attempt.result(call, NOT_RUN, is_error=True)
     elif call.name == SUBMIT and attempt.means.contract is not None:
-        result = await submit(attempt, call, attempt.means.contract)
+        result = await submit(attempt, call, attempt.means.contract, misfit)
+    elif misfit:
+        result = attempt.result(call, f"{call.name}: {'; '.join(misfit)}", is_error=True)
     elif call.name == IDLE:
         result = _idle(attempt, call)
     else:
@@ -120,6 +127,7 @@ async def _run_tool(attempt: Attempt, call: ToolCall) -> ToolResult:
     text, is_error = INTERRUPTED, True
     try:
         with ExitStack() as stack:
+            stack.enter_context(redacting(means.redact))
             stack.enter_context(means.teammate.progress.using(call.name))
             if tool is not None and not tool.read_only:
                 stack.enter_context(means.checkout.writing(means.teammate.name))

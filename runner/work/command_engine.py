@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.board.problem import Problem
 from runner.core.settings import Limits
 from runner.errors import ToolError
 from runner.team.outcome import Done, Failed, LimitReached, Outcome, Usage
 from runner.work.processes.commands import CommandResult, run_command
+from runner.work.processes.mark import Mark
 from runner.work.processes.verify import verify_task
 
 if TYPE_CHECKING:
@@ -29,10 +27,24 @@ async def run_command_task(
 
     Cancelling the call kills what runs; the caller hands the task back.
     """
-    _warn_of_ignored(task, teammate)
+    mark = Mark()
+    try:
+        return await _attempt(task, teammate, workspace, limits, checkout, mark)
+    finally:
+        await mark.wipe()
+
+
+async def _attempt(
+    task: Task,
+    teammate: Teammate,
+    workspace: Path,
+    limits: Limits,
+    checkout: Checkout,
+    mark: Mark,
+) -> Outcome:
     timeout_s = task.timeout_s or limits.timeout_s
     try:
-        ran = await _run(task, teammate, workspace, checkout, timeout_s)
+        ran = await _run(task, teammate, workspace, checkout, timeout_s, mark)
     except ToolError as error:
         return Failed(error=str(error))
     usage = Usage(tool_calls=1, seconds=ran.seconds)
@@ -45,7 +57,7 @@ async def run_command_task(
     teammate.emit("task.reported", task)
     if task.verify:
         verified = await verify_task(
-            task, teammate, workspace, checkout, timeout_s=limits.verify_timeout_s
+            task, teammate, workspace, checkout, timeout_s=limits.verify_timeout_s, mark=mark
         )
         if not verified.ok:
             return Failed(error=verified.report, result=result, usage=usage)
@@ -53,7 +65,12 @@ async def run_command_task(
 
 
 async def _run(
-    task: Task, teammate: Teammate, workspace: Path, checkout: Checkout, timeout_s: float
+    task: Task,
+    teammate: Teammate,
+    workspace: Path,
+    checkout: Checkout,
+    timeout_s: float,
+    mark: Mark,
 ) -> CommandResult:
     if task.run is None:
         raise AssertionError("unreachable: only tasks with `run` come here")
@@ -63,35 +80,12 @@ async def _run(
             cwd=workspace,
             timeout_s=timeout_s,
             processes=teammate.processes,
+            mark=mark,
             clock=teammate.clock,
         )
-
-
-def redacted(outcome: Outcome, redact: Callable[[str], str]) -> Outcome:
-    """The outcome as it may stand in a file: commands print what they like."""
-    if isinstance(outcome, Failed | LimitReached):
-        outcome = replace(outcome, error=redact(outcome.error))
-    if isinstance(outcome, Failed | Done) and outcome.result is not None:
-        result = {**outcome.result, "output": redact(outcome.result["output"])}
-        outcome = replace(outcome, result=result)
-    return outcome
 
 
 def _end(ran: CommandResult) -> str:
     """The last line or so of the output, so that a report says what went wrong."""
     tail = ran.output.strip()[-_OUTPUT_IN_ERROR:]
     return f": {tail}" if tail else ""
-
-
-def _warn_of_ignored(task: Task, teammate: Teammate) -> None:
-    present = {"agent": task.agent, "schema": task.schema, "plan": task.plan or None}
-    ignored = [name for name, value in present.items() if value is not None]
-    if ignored:
-        problem = Problem(
-            severity="warning",
-            kind="bad-field",
-            file=task.file,
-            id=task.id,
-            message=f"task {task.id} is a command: {', '.join(ignored)} beside run is ignored",
-        )
-        teammate.emit("board.problem", task, problem=problem.to_json())

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from runner.core.files import clean_text
+from runner.work.json_values import with_texts
 from runner.work.messages import AssistantTurn, ToolCall, ToolResult, Turn, UserTurn
 
 INTERRUPTED = "interrupted, may have taken effect"
@@ -108,6 +109,8 @@ def _check_content(index: int, turn: Turn) -> None:
         texts += [result.text for result in turn.results]
     elif any(call.arguments is None for call in turn.calls):
         raise BrokenHistory(f"turn {index}: a call whose arguments are not an object")
+    elif any(with_texts(call.arguments, clean_text) != call.arguments for call in turn.calls):
+        raise BrokenHistory(f"turn {index}: arguments that JSON in UTF-8 cannot hold")
     if turn.text and not turn.text.strip():
         raise BrokenHistory(f"turn {index}: a blank text")
     if any(clean_text(text) != text for text in texts):
@@ -217,12 +220,17 @@ def _clean_call(call: ToolCall, taken: set[str]) -> ToolCall:
     The id joins `taken`.
     """
     name = call.name or "unnamed"
-    wanted = call.id or f"call_{len(taken) + 1}"
+    wanted = clean_text(call.id) or f"call_{len(taken) + 1}"
     fresh, number = wanted, 2
     while fresh in taken:
         fresh, number = f"{wanted}_{number}", number + 1
     taken.add(fresh)
-    return ToolCall(id=fresh, name=name, arguments=call.arguments or {}, raw=call.raw)
+    return ToolCall(
+        id=fresh,
+        name=clean_text(name),
+        arguments=with_texts(call.arguments or {}, clean_text),
+        raw=clean_text(call.raw),
+    )
 
 
 def _clean_block(text: str) -> str:

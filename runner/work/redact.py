@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 
+from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached, Lost, Outcome
+from runner.work.json_values import with_texts
 from runner.work.processes.environment import tool_environment
 
 REDACTED = "[redacted]"
@@ -29,6 +33,38 @@ class Redactor:
         for secret in self._secrets:
             text = text.replace(secret, REDACTED)
         return text
+
+
+def redacted(outcome: Outcome, redact: Callable[[str], str]) -> Outcome:
+    """The outcome as it may stand in a file, a report, the journal."""
+    match outcome:
+        case Done():
+            return replace(outcome, result=with_texts(outcome.result, redact))
+        case Failed():
+            result = with_texts(outcome.result, redact)
+            return replace(outcome, error=redact(outcome.error), result=result)
+        case LimitReached() | Faulted():
+            return replace(outcome, error=redact(outcome.error))
+        case HandedBack():
+            return replace(outcome, reason=redact(outcome.reason))
+        case Lost():
+            return replace(outcome, found=redact(outcome.found))
+
+
+@contextmanager
+def redacting(redact: Callable[[str], str]) -> Iterator[None]:
+    """What is raised in the block, and what it came from, says nothing secret any more.
+
+    A crash is logged and told with its text, and a client library may put headers into it.
+    """
+    try:
+        yield
+    except Exception as error:
+        one: BaseException | None = error
+        while one is not None:
+            one.args = tuple(redact(part) if isinstance(part, str) else part for part in one.args)
+            one = one.__cause__ or one.__context__
+        raise
 
 
 def _is_secret(name: str) -> bool:

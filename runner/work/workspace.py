@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from runner.core.files import atomic_write
@@ -22,11 +22,19 @@ class Workspace:
     """A root that file tools stay in; links are resolved before anything is compared.
 
     `readable` are further folders that may be read, by absolute path: where long tool output is
-    kept. The files written are remembered in `changed_files`, relative to the root.
+    kept. `locked` says why a real path must not be written. The files written are remembered in
+    `changed_files`, relative to the root.
     """
 
-    def __init__(self, root: Path, *, readable: tuple[Path, ...] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        readable: tuple[Path, ...] = (),
+        locked: Callable[[Path], str | None] | None = None,
+    ) -> None:
         self.root = root.resolve()
+        self._locked = locked
         self._readable = tuple(folder.resolve() for folder in readable)
         self._changed: set[str] = set()
 
@@ -48,6 +56,8 @@ class Workspace:
         closed = [part for part in path.relative_to(self.root).parts if part.lower() in CLOSED]
         if closed:
             raise ToolError(f"{text}: {closed[0]} is not open to file tools")
+        if for_write and self._locked and (reason := self._locked(path)):
+            raise ToolError(f"{text}: {reason}")
         return path
 
     def name(self, path: Path) -> str:

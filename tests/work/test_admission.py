@@ -78,7 +78,8 @@ async def test_what_cannot_be_done_here_is_refused_with_the_reason(
     ("front", "why"),
     [
         ({"permissionMode": "plan"}, "plan mode"),
-        ({"isolation": "worktree"}, "isolation of agent 'odd'"),
+        ({"isolation": "worktree"}, "isolation of agent 'odd' (worktree)"),
+        ({"isolation": "remote"}, "isolation of agent 'odd' (remote)"),
         ({"tools": "teleport"}, "can use none of its tools"),
         ({"output": {"type": "flot"}}, "output of agent 'odd'"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -225,11 +224,13 @@ async def test_a_tool_that_breaks_or_takes_too_long_costs_one_call_each(stage: S
     equipment = ours.admission.equip(task, stage.mate.claimant)
     box = Toolbox(tools={f.__name__: tool(f) for f in (fine, breaks, hangs)})
     path = task_transcript(stage.layout, task)
-    async with Transcript(path, stage.clock, str) as transcript:
-        with closing(Leftovers(stage.mate.processes)) as leftovers:
-            means = ours.means(equipment, task, stage.mate, leftovers, transcript)
-            attempt = await ours.begin(replace(means, toolbox=box, call_limit_s=0.05))
-            outcome = await run_attempt(attempt, 10)
+    async with (
+        Transcript(path, stage.clock, str) as transcript,
+        Leftovers(stage.mate.processes) as leftovers,
+    ):
+        means = ours.means(equipment, task, stage.mate, leftovers, transcript)
+        attempt = await ours.begin(replace(means, toolbox=box, call_limit_s=0.05))
+        outcome = await run_attempt(attempt, 10)
 
     assert isinstance(outcome, Done)
     results = [line for line in stage.transcript() if line["kind"] == "result"][:3]

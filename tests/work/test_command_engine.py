@@ -17,7 +17,8 @@ from runner.team.outcome import Done, Failed, LimitReached, Outcome
 from runner.team.types import Teammate
 from runner.testing import make_board
 from runner.work.checkout import Checkout
-from runner.work.command_engine import redacted, run_command_task
+from runner.work.command_engine import run_command_task
+from runner.work.redact import redacted
 from tests.work.conftest import make_teammate
 
 LIMITS = Limits()
@@ -151,16 +152,6 @@ async def test_a_stop_kills_the_command_and_reaches_the_caller(tmp_path: Path) -
 
     assert outcomes == []
     assert teammate.processes.groups == frozenset()
-
-
-async def test_agent_schema_and_plan_beside_run_are_warned_about(tmp_path: Path) -> None:
-    outcome = await outcome_of(tmp_path, "true", agent="coder", schema={"type": "object"})
-
-    assert isinstance(outcome, Done)
-    warned = [line for line in events(tmp_path) if line["event"] == "board.problem"]
-    assert any(
-        "agent, schema beside run is ignored" in line["problem"]["message"] for line in warned
-    )
 
 
 def key_hidden(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 LATER_PROVIDERS = frozenset({"anthropic", "openai", "ollama", "acp"})
 _ALIAS_PREFIX = "pi/"
+_SCRIPT = "script/"
 _MAX_ALIAS_DEPTH = 8
 
 
@@ -66,6 +68,12 @@ class Models:
         if not self._settings.model:
             refusals.append("no default model is set")
         raise ModelUnavailable("no usable model: " + "; ".join(dict.fromkeys(refusals)))
+
+    def script_files(self) -> tuple[Path, ...]:
+        """The scripts that were opened, and those that the settings name."""
+        named = [self._settings.model or "", *chain.from_iterable(self._settings.models.values())]
+        paths = [name.removeprefix(_SCRIPT) for name in named if name.startswith(_SCRIPT)]
+        return (*self._scripts, *(self._base_dir / path for path in paths))
 
     def gate(self, model: Model, clock: Clock) -> Gate:
         """The gate of the model's provider, one for all teammates."""

@@ -14,9 +14,10 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import anyio
 import anyio.to_thread
@@ -26,13 +27,14 @@ from runner.errors import ToolError
 from runner.team.guardian import ProcessGroups
 from runner.work.processes.capture import Capture, Keep
 from runner.work.processes.environment import tool_environment
+from runner.work.processes.mark import Mark
 
 OUTPUT_LIMIT = 65_536  # bytes
 TERM_GRACE_S = 2.0
 _KILL_WAIT_S = 5.0  # only a process stuck in the kernel outlives SIGKILL by that much
 _DRAIN_LIMIT = 1_048_576  # bytes; as much as a pipe can hold
 _CHUNK = 65_536
-_GATE = 'read -r _ && exec "$@" </dev/null'
+_GATE = b'read -r _ && exec "$@" </dev/null'
 
 Command = str | Sequence[str]
 """Text for `sh -c`, or an argument vector."""
@@ -58,11 +60,13 @@ class Leftovers:
     """What the commands of one attempt left running in the background; it dies with the attempt.
 
     Their output is read and thrown away meanwhile, so that a server which logs neither blocks nor
-    is killed by a closed pipe. Whoever makes one closes it.
+    is killed by a closed pipe. `mark` finds those that left their group. Used as an async context
+    manager, whose end kills all of them.
     """
 
     def __init__(self, processes: ProcessGroups) -> None:
         self.processes = processes
+        self.mark = Mark()
         self._outputs: dict[int, int | None] = {}
 
     @property
@@ -77,8 +81,15 @@ class Leftovers:
         self._outputs[pgid] = output
         asyncio.get_running_loop().add_reader(output, self._discard, pgid, output)
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        self.close()
+        await self.mark.wipe()
+
     def close(self) -> None:
-        """Kill all of them."""
+        """Kill the groups."""
         for pgid in list(self._outputs):
             signal_group(pgid, signal.SIGKILL)
             self._forget(pgid)
@@ -113,6 +124,7 @@ async def run_command(
     timeout_s: float,
     processes: ProcessGroups,
     leftovers: Leftovers | None = None,
+    mark: Mark | None = None,
     output_limit: int = OUTPUT_LIMIT,
     keep: Keep = "tail",
     clock: Clock | None = None,
@@ -121,7 +133,9 @@ async def run_command(
 
     A background process does not delay the return, whatever it holds open. It goes to `leftovers`
     or, without them, is killed here. At the timeout the group gets SIGTERM, two seconds later
-    SIGKILL; a cancelled call kills it at once. It sees our environment without keys.
+    SIGKILL; a cancelled call kills it at once. It sees our environment without keys, and the mark
+    (that of `leftovers`, else `mark`) by which its attempt finds what has left the group; a
+    command without one is an attempt by itself.
 
     Raises: ToolError, when the command cannot be started.
     """
@@ -129,7 +143,10 @@ async def run_command(
     clock = clock or SystemClock()
     started = clock.monotonic()
     capture = Capture(output_limit, keep)
-    process, output = await anyio.to_thread.run_sync(_start, argv, cwd, processes)
+    own_mark = Mark()
+    mark = leftovers.mark if leftovers else mark or own_mark
+    variables = {**processes.environment, **mark.environment()}
+    process, output = await anyio.to_thread.run_sync(_start, argv, cwd, processes, variables)
     child = _Child(process, output, capture)
     finished = False
     try:
@@ -141,6 +158,7 @@ async def run_command(
             signal_group(child.pgid, signal.SIGKILL)
             os.close(child.output)
             processes.remove(child.pgid)
+        await own_mark.wipe()
     return CommandResult(
         exit=child.exit_status if finished else None,
         output=capture.text(),
@@ -170,7 +188,9 @@ def group_lives(pgid: int) -> bool:
 _Started = tuple[subprocess.Popen[bytes], int]
 
 
-def _start(argv: Sequence[str], cwd: Path, processes: ProcessGroups) -> _Started:
+def _start(
+    argv: Sequence[str], cwd: Path, processes: ProcessGroups, variables: Mapping[str, str]
+) -> _Started:
     """Start, make known, open the gate; in this order, in one hop."""
     if not argv:
         raise ToolError("the command is empty")
@@ -178,13 +198,16 @@ def _start(argv: Sequence[str], cwd: Path, processes: ProcessGroups) -> _Started
     os.set_blocking(output, False)
     try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", _GATE, "sh", *argv],
+            [b"/bin/sh", b"-c", _GATE, b"sh", *map(_encoded, argv)],
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=write_end,
             stderr=write_end,
             cwd=cwd,
-            env=tool_environment(os.environ),
+            env={
+                os.fsencode(name): os.fsencode(value)
+                for name, value in {**tool_environment(os.environ), **variables}.items()
+            },
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
@@ -202,6 +225,11 @@ def _start(argv: Sequence[str], cwd: Path, processes: ProcessGroups) -> _Started
             processes.remove(process.pid)
         raise
     return process, output
+
+
+def _encoded(text: str) -> bytes:
+    """UTF-8 as our files are, whatever the locale. Raises: ValueError, for what has no bytes."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _let_go(process: subprocess.Popen[bytes], processes: ProcessGroups) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from runner.team.guardian import ProcessGroups
     from runner.team.types import Teammate
     from runner.work.checkout import Checkout
+    from runner.work.processes.mark import Mark
 
 OUTPUT_LIMIT = 16_384  # bytes of a failed command's output that are kept: its end
 QUIET_WAIT_S = 30.0
@@ -63,6 +64,7 @@ async def run_verify(
     timeout_s: float,
     processes: ProcessGroups,
     clock: Clock,
+    mark: Mark | None = None,
 ) -> VerifyResult:
     """Run the commands one after the other, each at most `timeout_s`; stop at the first failure.
 
@@ -76,6 +78,7 @@ async def run_verify(
                 cwd=workspace,
                 timeout_s=timeout_s,
                 processes=processes,
+                mark=mark,
                 output_limit=OUTPUT_LIMIT,
                 clock=clock,
             )
@@ -97,7 +100,13 @@ def _failure(command: str, result: CommandResult, seconds: float) -> VerifyResul
 
 
 async def verify_task(
-    task: Task, teammate: Teammate, workspace: Path, checkout: Checkout, *, timeout_s: float
+    task: Task,
+    teammate: Teammate,
+    workspace: Path,
+    checkout: Checkout,
+    *,
+    timeout_s: float,
+    mark: Mark,
 ) -> VerifyResult:
     """Check a task's result in its workspace and put down in the journal how it went.
 
@@ -106,16 +115,16 @@ async def verify_task(
     """
     who = teammate.name
     before, busy = checkout.mark(who), checkout.others_write(who)
-    result = await _verify_once(task, teammate, workspace, timeout_s)
+    result = await _verify_once(task, teammate, workspace, timeout_s, mark)
     disturbed = busy or checkout.others_write(who) or checkout.mark(who) != before
     if result.ok or not disturbed:
         return result
     await checkout.quiet(who, at_most_s=QUIET_WAIT_S)
-    return await _verify_once(task, teammate, workspace, timeout_s)
+    return await _verify_once(task, teammate, workspace, timeout_s, mark)
 
 
 async def _verify_once(
-    task: Task, teammate: Teammate, workspace: Path, timeout_s: float
+    task: Task, teammate: Teammate, workspace: Path, timeout_s: float, mark: Mark
 ) -> VerifyResult:
     with teammate.progress.using("verify"):
         result = await run_verify(
@@ -124,6 +133,7 @@ async def _verify_once(
             timeout_s=timeout_s,
             processes=teammate.processes,
             clock=teammate.clock,
+            mark=mark,
         )
     about = {"commands": len(task.verify), "seconds": round(result.seconds, 3)}
     if result.ok:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runner.work.json_values import kind_of
 from runner.work.messages import ToolSpec
 from runner.work.results.schema import ResultSchema
 
@@ -58,16 +59,16 @@ class ResultContract:
         data = arguments.get("data", _MISSING)
         error = arguments.get("error")
         if error is not None and not isinstance(error, str):
-            return self._refuse([f"$.error: must be a text, found {type(error).__name__}"])
+            return self.refuse([f"$.error: must be a text, found {kind_of(error)}"])
         if error and data not in (_MISSING, None):
-            return self._refuse(["give either `data` or `error`, not both"])
+            return self.refuse(["give either `data` or `error`, not both"])
         if error:
             return Declared(error=error)
         if data is _MISSING:
-            return self._refuse(["$.data: missing; the whole result goes into `data`"])
+            return self.refuse(["$.data: missing; the whole result goes into `data`"])
         problems = self.schema.problems(data) if self.schema else []
         if problems:
-            return self._refuse([problem.replace("$", "$.data", 1) for problem in problems])
+            return self.refuse([problem.replace("$", "$.data", 1) for problem in problems])
         return Submitted(data=data, warning=NULL_DATA if data is None else None)
 
     def remind(self) -> str | None:
@@ -102,7 +103,8 @@ class ResultContract:
             },
         )
 
-    def _refuse(self, problems: list[str]) -> Refused:
+    def refuse(self, problems: Iterable[str]) -> Refused:
+        """Count a bad result; `problems` say what is wrong, each with its place."""
         self.bad += 1
         listed = "\n".join(f"- {problem}" for problem in problems)
         return Refused(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from runner.work.json_values import as_json, kind_of
+
 MAX_DEPTH = 60
 _JTD_TYPES: Mapping[str, Mapping[str, Any]] = {
     "boolean": {"type": "boolean"},
@@ -82,7 +84,7 @@ def from_jtd(root: Mapping[str, Any]) -> dict[str, Any]:
 
 def _translate(schema: Any, at: str, depth: int) -> dict[str, Any]:
     if not isinstance(schema, Mapping):
-        raise SchemaInvalid(f"{at}: a schema must be an object, found {type(schema).__name__}")
+        raise SchemaInvalid(f"{at}: a schema must be an object, found {kind_of(schema)}")
     if depth > MAX_DEPTH:
         raise SchemaInvalid(f"{at}: nested deeper than {MAX_DEPTH}")
     found = [key for key in _FORMS if key in schema]
@@ -102,7 +104,7 @@ def _form(form: str, schema: Mapping[str, Any], at: str, depth: int) -> dict[str
     if form == "type":
         kind = schema["type"]
         if not isinstance(kind, str) or kind not in _JTD_TYPES:
-            raise SchemaInvalid(f"{at}: type {kind!r} is none of {', '.join(_JTD_TYPES)}")
+            raise SchemaInvalid(f"{at}: type {as_json(kind)} is none of {', '.join(_JTD_TYPES)}")
         return dict(_JTD_TYPES[kind])
     if form == "ref":
         return {"$ref": f"#/$defs/{schema['ref']}"}
@@ -153,7 +155,7 @@ def _discriminator(schema: Mapping[str, Any], at: str, depth: int) -> dict[str, 
 def _mapping(schema: Mapping[str, Any], key: str, at: str) -> Mapping[str, Any]:
     inner = schema.get(key) or {}
     if not isinstance(inner, Mapping):
-        raise SchemaInvalid(f"{at}.{key}: must be an object, found {type(inner).__name__}")
+        raise SchemaInvalid(f"{at}.{key}: must be an object, found {kind_of(inner)}")
     return inner
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runner.work.json_values import as_json, kind_of
 from runner.work.results.jtd import SchemaInvalid, from_jtd, is_jtd
 from runner.work.results.shape import shape, shortened
 
@@ -27,7 +28,7 @@ class ResultSchema:
             )
         except RecursionError:
             return ["$: nested too deeply to be checked"]
-        lines = [f"{error.json_path}: {shortened(error.message)}" for error in errors]
+        lines = [f"{error.json_path}: {shortened(_in_json(error))}" for error in errors]
         more = len(lines) - _SHOWN_ERRORS
         return lines[:_SHOWN_ERRORS] + ([f"and {more} more"] if more > 0 else [])
 
@@ -43,7 +44,7 @@ class ResultSchema:
 def read_schema(written: Any) -> ResultSchema:
     """A schema of either kind, ready for use. Raises: SchemaInvalid."""
     if not isinstance(written, Mapping):
-        raise SchemaInvalid(f"a schema must be an object, found {type(written).__name__}")
+        raise SchemaInvalid(f"a schema must be an object, found {kind_of(written)}")
     definition = from_jtd(written) if is_jtd(written) else dict(written)
     _check_definition(definition)
     return ResultSchema(definition=definition)
@@ -61,7 +62,7 @@ def _check_definition(definition: Mapping[str, Any]) -> None:
             dict(definition)
         )
     except jsonschema.SchemaError as error:
-        raise SchemaInvalid(f"{error.json_path}: {shortened(error.message)}") from error
+        raise SchemaInvalid(f"{error.json_path}: {shortened(_in_json(error))}") from error
     resource = DRAFT202012.create_resource(definition)
     registry: Any = Registry().with_resource("", resource)
     for reference in _references(definition):
@@ -79,6 +80,16 @@ def _validator(definition: Mapping[str, Any]) -> Any:
 
     kind: Any = validator_for(definition, default=jsonschema.Draft202012Validator)
     return kind(definition, registry=Registry())
+
+
+def _in_json(error: Any) -> str:
+    """The message with values as JSON writes them: the library writes them as Python does."""
+    if error.validator is None:
+        return f"nothing is allowed here, found {as_json(error.instance)}"
+    text = str(error.message)
+    for value in (error.instance, error.validator_value):
+        text = text.replace(repr(value), as_json(value))
+    return text
 
 
 def _references(value: Any) -> Iterator[str]:

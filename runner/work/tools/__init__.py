@@ -49,7 +49,7 @@ def _missing(name: str) -> str | None:
     if "(" in name or ")" in name:
         return "a pattern for a part of a tool is not carried out yet; the tool is left out"
     if canonical(name) in NOT_BUILT:
-        return "not built in this version; left out"
+        return "not part of this version; left out"
     return None if canonical(name) in ALL_TOOLS else "unknown; left out"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from runner.core.files import clean_text
 from runner.errors import ToolError
+from runner.work.json_values import kind_of
 
 
 def checked_arguments(
@@ -44,7 +45,7 @@ def _checked(what: str, schema: Mapping[str, Any], value: Any) -> Any:
     if isinstance(value, float) and value.is_integer() and "number" not in kinds:
         value = int(value)
     if not any(_is(kind, value) for kind in kinds):
-        raise ToolError(f"{what} must be {' or '.join(kinds)}, not {_kind(value)}")
+        raise ToolError(f"{what} must be {' or '.join(kinds)}, not {kind_of(value)}")
     if "enum" in schema and value not in schema["enum"]:
         allowed = ", ".join(str(choice) for choice in schema["enum"])
         raise ToolError(f"{what} must be one of {allowed}")
@@ -57,21 +58,6 @@ def _checked(what: str, schema: Mapping[str, Any], value: Any) -> Any:
     return value
 
 
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
-}
-
-
 def _is(kind: str, value: Any) -> bool:
-    if isinstance(value, bool):
-        return kind == "boolean"
-    return isinstance(value, _TYPES[kind])
-
-
-def _kind(value: Any) -> str:
-    return next(kind for kind in _TYPES if _is(kind, value))
+    found = kind_of(value)
+    return found == kind or (found == "integer" and kind == "number")

@@ -65,6 +65,7 @@ async def grep_lines(
         cwd=context.workspace.root,
         timeout_s=timeout_s,
         processes=context.teammate.processes,
+        mark=context.leftovers.mark,
         output_limit=_GREP_OUTPUT,
         keep="ends",
     )

@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import closing
 from pathlib import Path
 
 import anyio
@@ -166,7 +165,7 @@ async def test_a_server_lives_and_may_log_until_the_attempt_ends(
     tmp_path: Path, processes: ProcessGroups, witness: Witness
 ) -> None:
     server = f"({IGNORES_TERM}exec 9>witness; head -c 300000 /dev/zero; echo ok >&9; sleep 60) &"
-    with closing(Leftovers(processes)) as leftovers:
+    async with Leftovers(processes) as leftovers:
         result = await run_command(
             server, cwd=tmp_path, timeout_s=10, processes=processes, leftovers=leftovers
         )
@@ -183,7 +182,7 @@ async def test_a_background_process_that_ended_is_forgotten(
     tmp_path: Path, processes: ProcessGroups, witness: Witness
 ) -> None:
     os.mkfifo(tmp_path / "go")
-    with closing(Leftovers(processes)) as leftovers:
+    async with Leftovers(processes) as leftovers:
         await run_command(
             "(exec 9>witness >/dev/null 2>&1; read -r _ <go) &",
             cwd=tmp_path,
@@ -202,7 +201,7 @@ async def test_a_background_process_that_ended_is_forgotten(
 async def test_nothing_is_kept_of_a_command_without_background(
     tmp_path: Path, processes: ProcessGroups
 ) -> None:
-    with closing(Leftovers(processes)) as leftovers:
+    async with Leftovers(processes) as leftovers:
         await run_command(
             "true", cwd=tmp_path, timeout_s=10, processes=processes, leftovers=leftovers
         )

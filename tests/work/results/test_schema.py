@@ -90,7 +90,7 @@ def test_schemas_of_both_kinds_take_what_fits_and_nothing_else(
     [
         ("string", "must be an object"),
         ({"type": "flot"}, "flot"),
-        ({"elements": {"type": "int64"}}, r"\$.elements: type 'int64'"),
+        ({"elements": {"type": "int64"}}, r'\$.elements: type "int64"'),
         ({"elements": 3}, r"\$.elements: a schema must be an object"),
         ({"elements": {}, "values": {}}, "exclude each other"),
         ({"properties": {"a": {}}, "optionalProperties": {"a": {}}}, "both required and optional"),

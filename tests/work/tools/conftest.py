@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -69,7 +68,7 @@ def find_agent(name: str) -> AgentDefinition:
 async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     layout, post = make_board(tmp_path / "root"), Post()
     teammate = make_teammate(layout, post=post)
-    with closing(Leftovers(teammate.processes)) as leftovers:
+    async with Leftovers(teammate.processes) as leftovers:
         context = ToolContext(
             workspace=Workspace(layout.workspace, readable=(layout.output,)),
             teammate=teammate,
