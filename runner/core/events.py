@@ -30,6 +30,8 @@ EVENTS = frozenset(
     """.split()
 )
 
+_ALWAYS = ("ts", "event", "run", "teammate", "task", "attempt")
+
 Listener = Callable[[dict[str, Any]], None]
 
 
@@ -73,7 +75,7 @@ class Journal:
             **facts,
         }
         with self._lock:
-            self._waiting.append(encode_line(line))
+            self._waiting.append(_encoded(line))
             if self.path.parent.is_dir():
                 self._write_waiting(event)
             for listener in self._listeners:
@@ -86,6 +88,15 @@ class Journal:
         except SaveFailed as error:
             # a full disk costs lines of the journal, not the work that they tell of
             get_logger(__name__).warning("journal_line_lost", lost=event, error=str(error))
+
+
+def _encoded(line: dict[str, Any]) -> bytes:
+    """The line as bytes; without its facts, if JSON cannot hold them."""
+    try:
+        return encode_line(line)
+    except ValueError as error:
+        get_logger(__name__).warning("journal_facts_lost", lost=line["event"], error=str(error))
+        return encode_line({key: line[key] for key in _ALWAYS})
 
 
 def read_journal(path: Path) -> Iterator[dict[str, Any]]:

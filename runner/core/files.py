@@ -28,15 +28,16 @@ _TMP_SUFFIX = ".tmp"
 def encode_json(value: Any) -> bytes:
     """JSON as every file of ours has it: indent 2, readable non-ASCII, final newline, UTF-8.
 
-    Lone surrogates, which UTF-8 cannot hold, become U+FFFD.
+    Lone surrogates, which UTF-8 cannot hold, become U+FFFD. Raises: ValueError, for a number that
+    JSON has no way to write (NaN, Infinity).
     """
-    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return clean_text(text).encode()
 
 
 def encode_line(value: Any) -> bytes:
-    """One JSON object as one line of a `.jsonl` file."""
-    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    """One JSON object as one line of a `.jsonl` file. Raises: as `encode_json`."""
+    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "), allow_nan=False)
     return clean_text(text).encode() + b"\n"
 
 
@@ -84,7 +85,8 @@ def create_exclusive(path: Path, data: bytes) -> bool:
 
 
 def _write_temporary(path: Path, data: bytes, mode: int | None) -> Path:
-    temporary = path.with_name(f".{path.name[:120]}.{random_id()}{_TMP_SUFFIX}")
+    # 50 characters: 200 bytes at most, so that the rest of the name fits into 255
+    temporary = path.with_name(f".{path.name[:50]}.{random_id()}{_TMP_SUFFIX}")
     try:
         with temporary.open("xb") as stream:
             if mode is not None:
@@ -110,9 +112,9 @@ def sweep_leftovers(folder: Path, *, older_than: float) -> list[Path]:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append one line (ending in a newline) in one write; a torn last line is closed first.
+    """Append one line (ending in a newline), whole or not at all; a torn last line is closed first.
 
-    Raises: SaveFailed.
+    Whoever else appends to the file must be kept out meanwhile. Raises: SaveFailed.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -120,11 +122,22 @@ def append_line(path: Path, line: bytes) -> None:
             size = os.fstat(descriptor).st_size
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
                 line = b"\n" + line
-            os.write(descriptor, line)
+            _write_whole(descriptor, line, size)
         finally:
             os.close(descriptor)
     except OSError as error:
         raise SaveFailed(path, error.strerror or str(error)) from error
+
+
+def _write_whole(descriptor: int, data: bytes, size: int) -> None:
+    """Write all of `data`, or leave the file at its old `size`. Raises: OSError."""
+    rest = memoryview(data)
+    try:
+        while rest:  # a full disk takes a part, and says so only at the next write
+            rest = rest[os.write(descriptor, rest) :]
+    except OSError:
+        os.ftruncate(descriptor, size)
+        raise
 
 
 class WaitCancelled(BoardBusy):

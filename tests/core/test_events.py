@@ -54,3 +54,9 @@ def test_journals_are_merged_by_time_and_a_missing_one_is_empty(tmp_path: Path) 
     (tmp_path / "b").write_text('{"ts": "2", "event": "b"}\n')
     lines = merged([tmp_path / "a", tmp_path / "b", tmp_path / "none"])
     assert [line["event"] for line in lines] == ["a", "b", "c"]
+
+
+def test_a_line_whose_facts_json_cannot_hold_is_there_without_them(journal: Journal) -> None:
+    journal.emit("turn.ended", task=1, cost=float("nan"))
+    (line,) = read_journal(journal.path)
+    assert (line["event"], line["task"], "cost" in line) == ("turn.ended", 1, False)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -182,3 +185,22 @@ def test_a_lock_that_cannot_be_made_says_so(tmp_path: Path) -> None:
 def test_encoded_json_reads_back() -> None:
     value = {"a": [1, 2.5, None, True, "x\u2028y"]}
     assert json.loads(encode_json(value)) == value
+
+
+def test_a_line_that_does_not_fit_is_not_there_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "inbox.jsonl"
+    append_line(path, b"first\n")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(SaveFailed, match=r"inbox\.jsonl .*File too large"):
+            append_line(path, b"x" * 8000 + b"\n")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_bytes() == b"first\n"
+
+
+@pytest.mark.parametrize("encode", [encode_json, encode_line])
+def test_numbers_that_json_does_not_know_are_not_written(encode: Callable[[Any], bytes]) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        encode({"cost": float("nan")})
