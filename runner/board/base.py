@@ -24,7 +24,6 @@ from runner.errors import SaveFailed, TaskNotFound, TaskUnreadable
 _T = TypeVar("_T")
 
 _LEFTOVER_AGE_S = 3600.0
-_LOCK_TRIES = 3
 
 
 def _never() -> bool:
@@ -63,6 +62,7 @@ class BaseStore:
         self._holdings: dict[str, Holding] = {}
         self._told: frozenset[Problem] = frozenset()
         self._leftovers_swept = False
+        self._logged: set[tuple[str, str]] = set()
 
     def scan(self, *, settle: bool = False) -> Snapshot:
         """Look at the whole board, without the lock. A run journals each new problem once.
@@ -80,24 +80,25 @@ class BaseStore:
     def _hop(self, action: Callable[[Session], _T], *, claiming: bool = False) -> _T:
         """Run `action` while the board lock is held.
 
-        Started again if the lock file was deleted meanwhile, so an action reads before it writes.
+        Started again if the lock file was deleted meanwhile, for as long as one waits for the lock;
+        so an action reads before it writes.
         Raises: BoardBusy, WaitCancelled, SaveFailed, what `action` raises.
         """
         if not self.layout.team.is_dir():
             self.layout.ensure_team()
-        tries = 0
+        cancelled = self._give_up if claiming else self._cancelled
+        began = self._clock.monotonic()
         while True:
             try:
                 with locked(
                     self.layout.lock_file,
                     timeout_s=self._lock_timeout_s,
-                    cancelled=self._give_up if claiming else self._cancelled,
+                    cancelled=cancelled,
                 ) as held:
                     self._sweep_leftovers()
                     return action(Session(self._folder, held))
             except LockVanished:
-                tries += 1
-                if tries == _LOCK_TRIES:
+                if self._clock.monotonic() - began >= self._lock_timeout_s or cancelled():
                     raise
 
     def _give_up(self) -> bool:
@@ -125,13 +126,23 @@ class BaseStore:
             try:
                 session.rewrite(file, decide)
             except (SaveFailed, TaskUnreadable) as error:
-                get_logger(__name__).warning("edge_not_written", file=file, error=str(error))
+                self._warn_once("edge_not_written", error)
+
+    def _warn_once(self, what: str, error: Exception) -> None:
+        """Log what went wrong with one task; it is tried again at each look, and told only once."""
+        if (what, str(error)) not in self._logged:
+            self._logged.add((what, str(error)))
+            get_logger(__name__).warning(what, error=str(error))
 
     def _waiting_on(self, key: Key) -> list[Task]:
         """The pending tasks that list `key` as a blocker, as last seen."""
-        entries = (self._folder.entries[file] for file in self._folder.dependants.get(key, ()))
-        found = [entry.task for entry in entries if entry.task is not None]
+        found = self._listing(key)
         return [task for task in found if task.status == "pending" and key in task.blocked_by]
+
+    def _listing(self, key: Key) -> list[Task]:
+        """The tasks that name `key` in `blockedBy` or `unblockedBy`, ordered by file."""
+        files = sorted(self._folder.dependants.get(key, ()))
+        return [task for file in files if (task := self._folder.entries[file].task) is not None]
 
     def _tell(self, event: str, task: Task, *, by: str | None = None, **facts: Any) -> None:
         """Journal what was just written; `by` is the teammate that it is about."""

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from runner.board.graph import is_line, rings
+from runner.board.graph import is_line
 from runner.board.problem import Problem, Severity
 from runner.board.task import Task
-from runner.core.ids import LEAD, Key, order_key
+from runner.core.ids import LEAD, Key
 
 _CHAIN_FROM = 4
 
 
 def board_problems(
     tasks: Mapping[Key, Task],
+    unfinished: Sequence[Task],
     others: Mapping[Key, tuple[Task, ...]],
+    rings: Iterable[tuple[Key, ...]],
     *,
     place: str,
     silent: frozenset[Key] = frozenset(),
 ) -> tuple[Problem, ...]:
     """Everything odd about how the tasks hang together.
 
+    `unfinished` are those of `tasks` that are worth a look, in order, `rings` those they wait in.
     `silent` has the keys of files that earn one more look: nothing is said about them yet.
     """
-    ordered = sorted(tasks.values(), key=lambda task: order_key(task.key))
     return (
         *_doubled(tasks, others),
-        *(problem for task in ordered for problem in _of_task(task, tasks, place, silent)),
-        *_cycles(ordered, tasks),
-        *_chain(ordered, tasks),
+        *(problem for task in unfinished for problem in _of_task(task, tasks, place, silent)),
+        *_cycles(rings, tasks),
+        *_chain(unfinished),
     )
 
 
@@ -75,14 +77,14 @@ def _holding(task: Task, place: str) -> Iterator[Problem]:
         yield _problem("warning", "held-elsewhere", task, message)
 
 
-def _cycles(ordered: Iterable[Task], tasks: Mapping[Key, Task]) -> Iterator[Problem]:
+def _cycles(rings: Iterable[tuple[Key, ...]], tasks: Mapping[Key, Task]) -> Iterator[Problem]:
     """Each ring of unfinished tasks once, on the first of its ids."""
-    for ring in rings(ordered, tasks):
+    for ring in rings:
         message = f"waits for itself: {' -> '.join((*ring, ring[0]))}"
         yield _problem("error", "cycle", tasks[ring[0]], message)
 
 
-def _chain(ordered: Iterable[Task], tasks: Mapping[Key, Task]) -> Iterator[Problem]:
+def _chain(ordered: Iterable[Task]) -> Iterator[Problem]:
     """Advice when all that is left is one line of tasks, each waiting for the one before."""
     left = [task for task in ordered if task.status in ("pending", "in_progress")]
     if len(left) >= _CHAIN_FROM and is_line(left):

@@ -16,7 +16,7 @@ from runner.board.saving import encode_task, with_added, without
 from runner.board.session import Session
 from runner.board.task import Task
 from runner.core.files import atomic_write, encode_json
-from runner.core.ids import Key, is_safe, key_of
+from runner.core.ids import Key, is_safe, key_of, number_of
 from runner.core.layout import STATE_VERSION
 from runner.errors import UnsafeName, UsageError
 
@@ -26,10 +26,11 @@ _FIRST_FIELDS = ("subject", "description", "status", "owner", "blockedBy")
 class CreatingStore(HoldingStore):
     """`add`, and the ids it gives."""
 
-    def add(self, fields: Mapping[str, Any]) -> Task:
+    def add(self, fields: Mapping[str, Any], *, by: str | None = None) -> Task:
         """A new task. The store gives the id, unless there is one in `fields`.
 
-        Fields are checked like those of a file; null ones are left out.
+        Fields are checked like those of a file; null ones are left out. `by` is the teammate that
+        adds it, for the journal.
         Raises: UsageError, UnsafeName, BoardBusy, SaveFailed.
         """
         wanted = fields.get("id")
@@ -49,7 +50,7 @@ class CreatingStore(HoldingStore):
                 task = session.create(file, data)
                 if task is None:  # only after a lost race: another program took the name
                     continue
-                self._tell("task.added", task, subject=task.subject)
+                self._tell("task.added", task, by=by, subject=task.subject)
                 self._mirror(session, task, before=())
                 return task
 
@@ -58,8 +59,11 @@ class CreatingStore(HoldingStore):
     def next_id(self) -> int:
         """Above every file name, every id inside, and the highest ever given here."""
         named = {keys_of_name(name)[0] for name in self._folder.entries}
-        numbers = [int(key) for key in {*named, *self._folder.tasks} if key and key.isdigit()]
-        return max([*numbers, self._highest()]) + 1
+        keys = {key for key in {*named, *self._folder.tasks} if key is not None}
+        found = max([*(number_of(key) or 0 for key in keys), self._highest()]) + 1
+        while str(found) in keys:  # one that is too long to count as a number
+            found += 1
+        return found
 
     def _free_key(self, task_id: object) -> Key:
         key = _safe_key(task_id)
@@ -94,8 +98,9 @@ class CreatingStore(HoldingStore):
 
     def _remember(self, key: Key) -> None:
         """Before the file is made: a death in between costs a number, never gives it twice."""
-        if key.isdigit() and int(key) > self._highest():
-            value = {"version": STATE_VERSION, "highest": int(key)}
+        number = number_of(key)
+        if number is not None and number > self._highest():
+            value = {"version": STATE_VERSION, "highest": number}
             atomic_write(self._ids_file(), encode_json(value))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from runner.board.task import Claim, Status
@@ -63,7 +63,12 @@ def status_of(value: object) -> Status | None:
 
 def words(value: object) -> str:
     """Text for people: anything else is shown as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "something nested too deep to show"
 
 
 def name(value: object) -> str | None:
@@ -97,9 +102,10 @@ def priority(value: object) -> int:
         if word in _PRIORITIES:
             return _PRIORITIES[word]
         value = written_number(word)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    number = _finite(value)
+    if number is None:
         raise NotUnderstood("a whole number, or urgent, high, medium, normal or low")
-    return math.floor(value)
+    return math.floor(number)
 
 
 def yes_no(value: object) -> bool:
@@ -111,12 +117,20 @@ def yes_no(value: object) -> bool:
 
 
 def seconds(value: object) -> float:
-    value = written_number(value)
+    number = _finite(written_number(value))
+    if number is None or number <= 0:
+        raise NotUnderstood("a number of seconds above 0")
+    return float(number)
+
+
+def _finite(value: object) -> int | float | None:
+    """A number that a float can hold, as it is; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise NotUnderstood("a number of seconds above 0")
-    if not math.isfinite(value) or value <= 0:
-        raise NotUnderstood("a number of seconds above 0")
-    return float(value)
+        return None
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:  # a whole number of more than 308 digits
+        return None
 
 
 def count(value: object, *, least: int) -> int:
@@ -143,7 +157,7 @@ def moment(value: object) -> datetime | None:
     if not value.strip():
         return None
     try:
-        return from_iso(value.strip())
+        return from_iso(value.strip()).astimezone(UTC)
     except (ValueError, OverflowError):
         raise NotUnderstood("an ISO 8601 time") from None
 

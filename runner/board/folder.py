@@ -19,6 +19,9 @@ from runner.core.ids import Key, key_of, order_key
 
 Pending = tuple[int, tuple[object, ...], Key]
 
+FINISHED = ("completed", "deleted")
+"""The states in which a task stays, unless a person reopens it."""
+
 _READ_ONLY = "the file is read-only (no write bits)"
 
 
@@ -75,6 +78,16 @@ def read_entry(path: Path, content: Content) -> Entry:
     task, problems = parse_task(path.name, content.data)
     if task is not None and not content.writable:
         task = replace(task, unclaimable=task.unclaimable or _READ_ONLY)
+        if task.status not in FINISHED:
+            problems += (
+                Problem(
+                    severity="warning",
+                    kind="bad-field",
+                    file=path.name,
+                    id=task.id,
+                    message=f"{_READ_ONLY}, so the task cannot be worked on",
+                ),
+            )
     return Entry(path.name, content.signature, task, problems)
 
 
@@ -83,8 +96,10 @@ class Folder:
 
     `tasks` has the meant file of each id, `others` the further files of a doubled one. `pending`
     holds, for each owner (None: nobody), `(-priority, order of the id, key)` of the tasks that are
-    pending and can be understood, sorted. `dependants` names the files that list a key in
-    `blockedBy` or `unblockedBy`. `version` changes whenever anything did. For one thread at a time.
+    pending and can be understood, sorted. `unfinished` has the keys of what is neither completed,
+    failed nor deleted. `odd` has the entries with problems. `dependants` names the files that list
+    a key in `blockedBy` or `unblockedBy`. `version` changes whenever anything did. For one thread
+    at a time.
     """
 
     def __init__(self, path: Path) -> None:
@@ -94,28 +109,34 @@ class Folder:
         self.tasks: dict[Key, Task] = {}
         self.others: dict[Key, tuple[Task, ...]] = {}
         self.in_progress: set[Key] = set()
+        self.unfinished: set[Key] = set()
+        self.odd: dict[str, Entry] = {}
         self.dependants: dict[Key, set[str]] = {}
         self.pending: dict[str | None, list[Pending]] = {}
         self._files: dict[Key, set[str]] = {}
         self._broken: dict[str, Entry] = {}
         self._pending_of: dict[Key, tuple[str | None, Pending]] = {}
-        self._listing: list[str] = []
+        self._finished: set[str] = set()
+        self._listing: frozenset[str] = frozenset()
         self._names: list[str] = []
         self._known: list[Signature | None] = []
         self._known_version = -1
 
-    def sweep(self) -> None:
-        """Stat every task file and read those that changed. One bad file stops nothing."""
+    def sweep(self, *, finished: bool = True) -> None:
+        """Stat every task file and read those that changed. One bad file stops nothing.
+
+        Without `finished` the files of completed and deleted tasks are taken to be as they were.
+        """
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:
-            self._take_listing([])
+            self._take_listing(frozenset())
             return
         try:
-            listing = os.listdir(descriptor)  # noqa: PTH208 - relative to the open folder
+            listing = frozenset(os.listdir(descriptor))  # noqa: PTH208 - relative to the folder
             if listing != self._listing:
                 self._take_listing(listing)
-            changed = self._changed(descriptor)
+            changed = self._changed(descriptor, finished=finished)
         finally:
             os.close(descriptor)
         for name in changed:
@@ -162,23 +183,25 @@ class Folder:
         items = (*self.pending.get(name, ()), *self.pending.get(None, ()))
         return (self.tasks[key] for _, _, key in items if key in self.tasks)
 
-    def _take_listing(self, listing: list[str]) -> None:
+    def _take_listing(self, listing: frozenset[str]) -> None:
         self._listing = listing
         self._names = [name for name in listing if is_task_file(name)]
         self._known_version = -1
         for name in self.entries.keys() - set(self._names):
             self._put(name, None)
 
-    def _changed(self, descriptor: int) -> list[str]:
+    def _changed(self, descriptor: int, *, finished: bool) -> list[str]:
         """The names whose stat is not the known one. The loop is the cost of an idle scan."""
-        if self._known_version != self.version:
-            entries = self.entries
-            self._known = [
-                entry.signature if (entry := entries.get(name)) else None for name in self._names
-            ]
-            self._known_version = self.version
+        if finished:
+            if self._known_version != self.version:
+                self._known = self._known_of(self._names)
+                self._known_version = self.version
+            names, signatures = self._names, self._known
+        else:
+            names = [name for name in self._names if name not in self._finished]
+            signatures = self._known_of(names)
         changed, look = [], os.stat
-        for name, known in zip(self._names, self._known, strict=True):
+        for name, known in zip(names, signatures, strict=True):
             try:
                 now = look(name, dir_fd=descriptor, follow_symlinks=False)
             except FileNotFoundError:  # only after a lost race: gone since the listing
@@ -193,6 +216,10 @@ class Folder:
                 changed.append(name)
         return changed
 
+    def _known_of(self, names: list[str]) -> list[Signature | None]:
+        entries = self.entries
+        return [entry.signature if (entry := entries.get(name)) else None for name in names]
+
     def _put(self, name: str, entry: Entry | None) -> None:
         old = self.entries.pop(name, None)
         if old is None and entry is None:
@@ -204,11 +231,17 @@ class Folder:
             for key in _edges(old.task):
                 self.dependants[key].discard(name)
         self._broken.pop(name, None)
+        self.odd.pop(name, None)
+        self._finished.discard(name)
         if entry is not None:
             self.entries[name] = entry
+            if entry.problems:
+                self.odd[name] = entry
             if entry.task is None:
                 self._broken[name] = entry
             else:
+                if entry.task.status in FINISHED:
+                    self._finished.add(name)
                 touched.add(entry.task.key)
                 self._files.setdefault(entry.task.key, set()).add(name)
                 for key in _edges(entry.task):
@@ -224,6 +257,7 @@ class Folder:
             owner, item = self._pending_of.pop(key)
             del self.pending[owner][bisect_left(self.pending[owner], item)]
         self.in_progress.discard(key)
+        self.unfinished.discard(key)
         self.others.pop(key, None)
         if not found:
             del self._files[key]
@@ -233,6 +267,8 @@ class Folder:
         self.tasks[key] = task
         if rest:
             self.others[key] = tuple(rest)
+        if task.status not in (*FINISHED, "failed"):
+            self.unfinished.add(key)
         if task.status == "in_progress":
             self.in_progress.add(key)
         elif task.status == "pending" and task.unclaimable is None:

@@ -56,6 +56,20 @@ def rings(starts: Iterable[Task], tasks: Mapping[Key, Task]) -> list[tuple[Key, 
     return list(dict.fromkeys(found))
 
 
+def behind_rings(
+    found: Sequence[tuple[Key, ...]], tasks: Sequence[Task]
+) -> dict[Key, tuple[Key, ...]]:
+    """For each of `tasks` that is in a ring or waits for one, however far away: which one."""
+    if not found:
+        return {}
+    dependants = dependants_of(tasks)
+    waiting = {key: ring for ring in found for key in ring}
+    for ring in found:
+        for key in reached(ring, dependants):
+            waiting.setdefault(key, ring)
+    return waiting
+
+
 def _from_smallest(ring: list[Key]) -> tuple[Key, ...]:
     first = ring.index(min(ring, key=order_key))
     return (*ring[first:], *ring[:first])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -10,14 +9,14 @@ from runner.board import transitions
 from runner.board.graph import waits
 from runner.board.outlook import Refuses, RefusesFor, unfit
 from runner.board.returning import ReturningStore, is_held, required
-from runner.board.saving import Changes, without
+from runner.board.saving import Changes
 from runner.board.session import Decide, Session
 from runner.board.snapshot import held_reason, waiting_reason
 from runner.board.task import Claimant, Fence, Task
 from runner.board.transitions import Holding
 from runner.core.files import WaitCancelled
 from runner.core.ids import Key, random_id
-from runner.errors import ClaimLost, NotClaimable, TaskUnreadable
+from runner.errors import ClaimLost, NotClaimable, SaveFailed, TaskUnreadable
 
 
 class HoldingStore(ReturningStore):
@@ -33,7 +32,8 @@ class HoldingStore(ReturningStore):
         """The next task for this claimant, claimed; None if there is none.
 
         A store without a run claims by hand. Stale claims go back first. Every condition is
-        checked again under the lock, on the files as they then are. Raises: BoardBusy, SaveFailed.
+        checked again under the lock, on the files as they then are. A task that cannot be written
+        is passed over. Raises: BoardBusy; SaveFailed, when there was no other.
         """
         swept = self._observer.freshen()
         self._return_all_stale()
@@ -96,18 +96,23 @@ class HoldingStore(ReturningStore):
         fence: Fence,
         *,
         result: Any = None,
+        has_result: bool = False,
         usage: Mapping[str, Any] | None = None,
         facts: Mapping[str, Any] | None = None,
     ) -> Task:
         """Own file first, then the id leaves the dependants' `blockedBy`.
 
-        `facts` go to the journal. Raises: ClaimLost, BoardBusy, SaveFailed.
+        `has_result`: the result was handed in, so null is written too. `facts` go to the journal.
+        Raises: ClaimLost; TaskUnreadable, while the file may be half-written: ask again in a
+        moment; BoardBusy, SaveFailed.
         """
         self._observer.freshen()
         now = self._clock.now()
         return self._end(
             fence,
-            lambda task: self._completing(task, now=now, result=result, usage=usage),
+            lambda task: self._completing(
+                task, now=now, result=result, has_result=has_result, usage=usage
+            ),
             event="task.completed",
             facts=facts,
         )
@@ -120,7 +125,7 @@ class HoldingStore(ReturningStore):
         result: Any = None,
         usage: Mapping[str, Any] | None = None,
     ) -> Task:
-        """The task is failed for good. Raises: ClaimLost, BoardBusy, SaveFailed."""
+        """The task is failed for good. Raises: as `complete`."""
         now = self._clock.now()
         return self._end(
             fence,
@@ -140,7 +145,7 @@ class HoldingStore(ReturningStore):
         """Back to pending, to its owner before the claim; the attempt stays counted.
 
         A fault waits for `retryAt`, or fails the task after the last one allowed.
-        Raises: ClaimLost, BoardBusy, SaveFailed.
+        Raises: as `complete`.
         """
         now = self._clock.now()
 
@@ -171,9 +176,17 @@ class HoldingStore(ReturningStore):
         return refuses(task)
 
     def _claim_first(self, session: Session, claimant: Claimant, refuses: Refuses) -> Task | None:
+        unsaved: SaveFailed | None = None
         for task in self._candidates(claimant, refuses):
-            with contextlib.suppress(NotClaimable, TaskUnreadable):
+            try:
                 return self._claim(session, task, claimant, refuses)
+            except (NotClaimable, TaskUnreadable):
+                continue
+            except SaveFailed as error:
+                self._warn_once("task_not_claimed", error)
+                unsaved = unsaved or error
+        if unsaved is not None:
+            raise unsaved
         return None
 
     def _claim(self, session: Session, seen: Task, claimant: Claimant, refuses: Refuses) -> Task:
@@ -245,7 +258,11 @@ class HoldingStore(ReturningStore):
     def _rewrite_held(
         self, session: Session, file: str, fence: Fence, decide: Decide
     ) -> tuple[Task, Task]:
-        """The task before and after. Raises: ClaimLost."""
+        """The task before and after.
+
+        A file that is gone or stays broken is a lost claim; one that may be half-written is not.
+        Raises: ClaimLost, TaskUnreadable, SaveFailed.
+        """
 
         def checked(task: Task) -> Changes:
             return decide(required(task, fence))
@@ -257,6 +274,9 @@ class HoldingStore(ReturningStore):
                 self._put_back(session, file, fence)
                 return session.rewrite(file, checked)
         except TaskUnreadable as error:
+            self._observer.settle()
+            if file in self._folder.unsettled():
+                raise
             raise ClaimLost(fence.key, f"its file cannot be read: {error.reason}") from error
 
     def _tell_end(self, before: Task, after: Task, event: str, facts: Mapping[str, Any]) -> None:
@@ -276,7 +296,8 @@ class HoldingStore(ReturningStore):
 
     def _completing(self, task: Task, **facts: Any) -> dict[str, Any]:
         mirrored = {waiting.key for waiting in self._waiting_on(task.key)}
-        return transitions.completing(raw=task.raw, **facts) | without(task.raw, "blocks", mirrored)
+        changes = transitions.completing(raw=task.raw, **facts)
+        return changes | transitions.unmirroring(task, mirrored)
 
 
 def _refuses(

@@ -8,12 +8,13 @@ from dataclasses import replace
 from runner.board import runs
 from runner.board.checks import board_problems
 from runner.board.folder import Folder, Signature
+from runner.board.graph import behind_rings, rings
 from runner.board.problem import Problem
 from runner.board.reading import keys_of_name
 from runner.board.snapshot import Snapshot, run_here
 from runner.board.task import Task
 from runner.core.clock import Clock
-from runner.core.ids import Key
+from runner.core.ids import Key, order_key
 from runner.core.layout import Layout
 
 _SMALL_BOARD = 200
@@ -54,12 +55,21 @@ class Observer:
         self.sweep()
         return True
 
+    def sweep_unfinished(self) -> None:
+        """Sweep, but look at the finished part of a large board only as often as `freshen` would.
+
+        New files and changes of open tasks are seen at once; a finished task that somebody else
+        reopens a moment later.
+        """
+        if not self.freshen():
+            self.folder.sweep(finished=False)
+
     def snapshot(self, *, settle: bool = False) -> Snapshot:
         """Look at everything. A file that fails to parse is a problem once it has come to rest.
 
         `settle` takes the first look for definite, for a process that looks only once.
         """
-        self.sweep()
+        self.sweep_unfinished()
         self.settle(at_once=settle)
         kept = self._snapshot
         if kept is None or kept[0] != self.folder.version or self.place != kept[1].place:
@@ -124,14 +134,20 @@ class Observer:
     def _build(self) -> Snapshot:
         folder = self.folder
         unsettled = frozenset(folder.unsettled())
-        found = [problem for name in sorted(folder.entries) for problem in self._said_of(name)]
+        found = [problem for name in sorted(folder.odd) for problem in self._said_of(name)]
+        unfinished = [folder.tasks[key] for key in sorted(folder.unfinished, key=order_key)]
+        found_rings = rings(unfinished, folder.tasks)
         silent: frozenset[Key] = frozenset(
             key for name in unsettled for key in keys_of_name(name) if key is not None
         )
         others = {key: folder.others[key] for key in sorted(folder.others)}
-        found += board_problems(folder.tasks, others, place=self.place, silent=silent)
+        found += board_problems(
+            folder.tasks, unfinished, others, found_rings, place=self.place, silent=silent
+        )
         return Snapshot(
             tasks=dict(folder.tasks),
+            unfinished=tuple(unfinished),
+            rings=behind_rings(found_rings, unfinished),
             others=tuple(task for further in others.values() for task in further),
             problems=tuple(found),
             unsettled=unsettled,

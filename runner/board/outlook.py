@@ -87,9 +87,7 @@ def outlook(
     waiting: dict[Key, Task] = {}
     stuck: dict[Key, str] = {}
     running, coming = [], []
-    for task in sorted(snapshot.tasks.values(), key=_rank):
-        if task.status in ("completed", "failed", "deleted"):
-            continue
+    for task in sorted(snapshot.unfinished, key=_rank):
         if snapshot.is_running(task):
             running.append(task.key)
             if snapshot.is_running_elsewhere(task) and not _unservable(task, judges, only):
@@ -182,8 +180,8 @@ def coming(snapshot: Snapshot, *, held_elsewhere: bool = False) -> tuple[Task, .
 
     `held_elsewhere`: also what another live run may yet hand back, as it would be then.
     """
-    pending = [task for task in snapshot.tasks.values() if task.status == "pending"]
-    running = [task for task in snapshot.tasks.values() if snapshot.is_running(task)]
+    pending = [task for task in snapshot.unfinished if task.status == "pending"]
+    running = [task for task in snapshot.unfinished if snapshot.is_running(task)]
     starts = [task.key for task in running]
     behind = reached(starts, dependants_of(pending)) if starts else set()
     waiting = [

@@ -11,7 +11,7 @@ from runner.board import fields
 from runner.board.decoding import MOST_LEVELS, NotAnObject, decode_object, is_deep
 from runner.board.problem import Problem, Severity
 from runner.board.task import Status, Task
-from runner.core.ids import Key, is_safe, key_of
+from runner.core.ids import Key, is_safe, key_of, number_of
 
 PREFIX = "task_"
 SUFFIX = ".json"
@@ -89,6 +89,13 @@ _READERS = {
 }
 
 
+# what the files can ask for, and this version does not carry out
+_NOT_BUILT = {
+    "plan": "plan mode is not part of this version",
+    "isolated": "own worktrees are not part of this version",
+}
+
+
 class _Reader:
     """Collects what is odd while the fields of one file are read."""
 
@@ -125,6 +132,7 @@ class _Reader:
             **read,
         )
         self._warn_beside_run(task)
+        self._refuse_not_built(task)
         if self._unclaimable:
             task = replace(task, unclaimable="; ".join(self._unclaimable))
         return task, tuple(self._problems)
@@ -133,7 +141,8 @@ class _Reader:
         written = self._find("id")
         if written is None or written == "":
             key = id_of_name(self._file)
-            self._id = int(key) if key.isdigit() and len(key) < 19 else key
+            number = number_of(key)
+            self._id = key if number is None else number
             self._add("warning", "missing-id", "no id inside; taken from the file name")
         else:
             found = key_of(written)
@@ -220,9 +229,14 @@ class _Reader:
             message = f"{', '.join(ignored)} beside run: ignored, a command has no agent"
             self._add("warning", "bad-field", message)
 
-    def _refuse(self, kind: str, message: str) -> None:
+    def _refuse_not_built(self, task: Task) -> None:
+        for field, message in _NOT_BUILT.items():
+            if getattr(task, field) and not (field == "plan" and task.run is not None):
+                self._refuse("bad-field", f"{field}: {message}", severity="warning")
+
+    def _refuse(self, kind: str, message: str, *, severity: Severity = "error") -> None:
         self._unclaimable.append(message)
-        self._add("error", kind, message)
+        self._add(severity, kind, message)
 
     def _add(self, severity: Severity, kind: str, message: str) -> None:
         self._problems.append(

@@ -9,7 +9,6 @@ from runner.board.base import BaseStore
 from runner.board.saving import Changes
 from runner.board.session import Session
 from runner.board.task import Fence, Task
-from runner.core.log import get_logger
 from runner.errors import ClaimLost, SaveFailed, TaskUnreadable
 
 
@@ -46,7 +45,7 @@ class ReturningStore(BaseStore):
                 except (ClaimLost, TaskUnreadable):
                     continue
                 except SaveFailed as error:
-                    get_logger(__name__).warning("task_not_returned", error=str(error))
+                    self._warn_once("task_not_returned", error)
 
         if tasks:
             self._hop(give_all_back)
@@ -83,9 +82,13 @@ class ReturningStore(BaseStore):
         for claim_id, holding in list(self._holdings.items()):
             task = self._folder.tasks.get(holding.before.key)
             if task is not None and task.status == "pending":
-                self._restore(Fence(key=task.key, claim_id=claim_id), task)
+                try:
+                    self._restore(Fence(key=task.key, claim_id=claim_id), task)
+                except SaveFailed as error:
+                    self._warn_once("claim_not_restored", error)
 
     def _restore(self, fence: Fence, task: Task) -> bool:
+        """Raises: BoardBusy, SaveFailed."""
         holding = self._holdings.get(fence.claim_id)
         if holding is None or not transitions.went_back(holding, task):
             return False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from runner.board.graph import is_open, rings, waits
+from runner.board.graph import is_open, waits
 from runner.board.problem import Problem
 from runner.board.task import Claim, Task
 from runner.core.ids import Key
@@ -30,13 +30,17 @@ State = Literal[
 class Snapshot:
     """What one look found.
 
-    `tasks` has the meant file of each id; `others` the further files of a doubled one, which are
-    never claimable. `unsettled` names files that may be half-written and earn one more look.
-    `alive` has the runs that are alive, of those named in claims, `own_run` included. `place` is
-    that of this board, empty while nothing was ever claimed here.
+    `tasks` has the meant file of each id, `unfinished` those that are neither completed, failed nor
+    deleted, in order of their ids; `others` the further files of a doubled id, which are never
+    claimable. `rings` has the ring of tasks that a task waits for, or is in. `unsettled` names
+    files that may be half-written and earn one more look. `alive` has the runs that are alive, of
+    those named in claims, `own_run` included. `place` is that of this board, empty while nothing
+    was ever claimed here.
     """
 
     tasks: Mapping[Key, Task]
+    unfinished: tuple[Task, ...]
+    rings: Mapping[Key, tuple[Key, ...]]
     others: tuple[Task, ...] = ()
     problems: tuple[Problem, ...] = ()
     unsettled: frozenset[str] = frozenset()
@@ -75,7 +79,7 @@ class Snapshot:
         if state == "unclaimable":
             return task.unclaimable or f"{task.file} is a further file of id {task.id}"
         if state in ("blocked", "waiting"):
-            ring = next(iter(rings([task], self.tasks)), None)
+            ring = self.rings.get(task.key)
             if ring is not None:
                 return f"waits for the cycle {' -> '.join((*ring, ring[0]))}"
             return waiting_reason(task, self.tasks)

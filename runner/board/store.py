@@ -19,12 +19,12 @@ from runner.board.folder import unblocked_by
 from runner.board.given import check_given
 from runner.board.graph import is_open
 from runner.board.reading import parse_task
-from runner.board.saving import REMOVED, Changes, changed, encode_task, moved, with_added
+from runner.board.saving import REMOVED, Changes, changed, encode_task, moved
 from runner.board.session import Decide, Session
 from runner.board.snapshot import held_reason
 from runner.board.task import Task
 from runner.core.ids import Key, key_of
-from runner.errors import ClaimLost, TaskHeld, UsageError
+from runner.errors import ClaimLost, NotHeld, TaskHeld, UsageError
 
 _FINISHED = ("completed", "deleted")
 
@@ -54,16 +54,21 @@ class Store(CreatingStore):
         owner: str | None = None,
         force: bool = False,
         result: Any = None,
+        has_result: bool = False,
         facts: Mapping[str, Any] | None = None,
     ) -> Task:
         """Complete a task that is held by hand: `claim_id` or `owner` shows by whom.
+
+        `has_result`: a result was given, even if it is null.
 
         Raises: TaskNotFound, ClaimLost, TaskHeld, BoardBusy, SaveFailed.
         """
         now = self._clock.now()
         return self._by_hand(
             task_id,
-            lambda task: self._completing(task, now=now, result=result, usage=None),
+            lambda task: self._completing(
+                task, now=now, result=result, has_result=has_result, usage=None
+            ),
             lambda task: self._allow_holder(task, claim_id, owner, force),
             event="task.completed",
             facts=facts,
@@ -105,7 +110,7 @@ class Store(CreatingStore):
 
         def allow(task: Task) -> None:
             if task.status != "in_progress":
-                raise ClaimLost(task.id, _not_held(task))
+                raise _not_held(task, claim_id)
             by_hand = task.claim is not None and task.claim.run is None
             proof_needed = by_hand or claim_id is not None or owner is not None
             if self._observer.is_live(task) or proof_needed:
@@ -226,22 +231,22 @@ class Store(CreatingStore):
         if status == "pending":
             return self._reopening(task)
         if status == "completed":
-            return self._completing(task, now=self._clock.now(), result=None, usage=None)
+            now = self._clock.now()
+            return self._completing(task, now=now, result=None, has_result=False, usage=None)
         return {}
 
     def _reopening(self, task: Task) -> dict[str, Any]:
         changes = transitions.reopening(task)
         if task.status == "completed":
-            waiting = [one.id for one in self._set_free_by(task.key)]
-            changes |= with_added(task.raw, "blocks", waiting)
+            changes |= transitions.mirroring_again(task, self._set_free_by(task.key))
         return changes
 
     def _set_free_by(self, key: Key) -> list[Task]:
         """Unfinished tasks that this one blocked until it was completed."""
-        entries = (self._folder.entries[file] for file in self._folder.dependants.get(key, ()))
-        found = [entry.task for entry in entries if entry.task is not None]
         return [
-            task for task in found if task.status not in _FINISHED and key in unblocked_by(task)
+            task
+            for task in self._listing(key)
+            if task.status not in _FINISHED and key in unblocked_by(task)
         ]
 
     def _allow_not_live(self, task: Task, force: bool) -> None:
@@ -256,7 +261,7 @@ class Store(CreatingStore):
             return
         self._allow_not_live(task, force)
         if task.status != "in_progress":
-            raise ClaimLost(task.id, _not_held(task))
+            raise _not_held(task, claim_id)
         if claim_id is not None:
             if task.claim is None or task.claim.id != claim_id:
                 raise ClaimLost(task.id, held_reason(task, self._observer.place))
@@ -274,14 +279,17 @@ def _freeing(task: Task) -> Changes:
     return changes if task.claim is not None else changes | {"owner": ""}
 
 
-def _not_held(task: Task) -> str:
-    """What a task is that nobody holds, and how it is opened again if it has ended."""
-    said = f"the task is {task.status or 'not understood'}"
+def _not_held(task: Task, claim_id: str | None) -> ClaimLost:
+    """Whoever names a claim had one; whoever does not is told how to get one."""
+    how = f"`runner tasks claim --owner NAME {task.id}` claims it"
     if task.status == "failed":
-        return f"{said}; `runner tasks retry {task.id}` reopens it"
-    if task.status in _FINISHED:
-        return f"{said}; `runner tasks retry {task.id} --force` reopens it"
-    return said
+        how = f"`runner tasks retry {task.id}` reopens it"
+    elif task.status in _FINISHED:
+        how = f"`runner tasks retry {task.id} --force` reopens it"
+    status = task.status or "not understood"
+    if claim_id is not None:
+        return ClaimLost(task.id, f"the task is {status}; {how}")
+    return NotHeld(task.id, status, how)
 
 
 def _check_edit(task: Task, changes: Changes) -> None:

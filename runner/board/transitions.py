@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from runner.board import fields
-from runner.board.fields import spellings
+from runner.board.fields import id_list, spellings
 from runner.board.folder import unblocked_by
-from runner.board.saving import OWN_FIELDS, REMOVED, moved
+from runner.board.saving import OWN_FIELDS, REMOVED, moved, with_added, without, written
 from runner.board.task import Claim, Task
 from runner.core.clock import from_iso, to_iso
-from runner.core.ids import Key
+from runner.core.ids import Key, key_of
 
 _MAX_FAULTS = 3
 _BACK_OFF_S = 10.0
 _BACK_OFF_CAP_S = 300.0
 _JITTER = 0.25
+
+_ADDED = "added"
+_UNBLOCKS = "unblocks"
 
 # ours, or changed by us: an outside change of anything else is respected
 _MOVING = OWN_FIELDS | {"status"}
@@ -48,7 +51,11 @@ def claiming(task: Task, claim: Mapping[str, Any], *, owner: str, now: datetime)
 def new_claim(
     task: Task, claim_id: str, *, run: str | None, by: str, now: datetime, place: str
 ) -> dict[str, Any]:
-    """The `claim` field; `was` keeps the owner in its written form."""
+    """The `claim` field; `was` keeps the owner in its written form.
+
+    `added` names the keys that the file did not have, and will not have when the claim goes.
+    """
+    has_owner = any(key in task.raw for key in spellings("owner"))
     return {
         "id": claim_id,
         "run": run,
@@ -57,14 +64,21 @@ def new_claim(
         "source": "manual" if run is None else "run",
         "place": place,
         "was": _written_owner(task),
+        **({} if has_owner else {_ADDED: ["owner"]}),
     }
 
 
 def completing(
-    *, now: datetime, result: Any, usage: Mapping[str, Any] | None, raw: Mapping[str, Any]
+    *,
+    now: datetime,
+    result: Any,
+    has_result: bool,
+    usage: Mapping[str, Any] | None,
+    raw: Mapping[str, Any],
 ) -> dict[str, Any]:
+    """`has_result`: one was handed in, even if it is null."""
     changes: dict[str, Any] = {"status": "completed", "finishedAt": to_iso(now)}
-    if result is not None or "result" in raw:
+    if has_result or result is not None or "result" in raw:
         changes["result"] = result
     return changes | {"error": REMOVED, "retryAt": REMOVED} | _usage(usage)
 
@@ -82,7 +96,8 @@ def returning(task: Task, *, usage: Mapping[str, Any] | None = None) -> dict[str
     """Back to pending, to whom it was before the claim; the attempt stays counted."""
     changes: dict[str, Any] = {"status": "pending", "claim": REMOVED}
     if task.claim is not None:
-        changes["owner"] = task.raw["claim"].get("was")
+        claim = task.raw["claim"]
+        changes["owner"] = REMOVED if claim.get(_ADDED) == ["owner"] else claim.get("was")
     return changes | {"startedAt": REMOVED, "finishedAt": REMOVED} | _usage(usage)
 
 
@@ -120,6 +135,25 @@ def unblocking(task: Task, chosen: Callable[[Key], bool]) -> dict[str, Any]:
     return changes
 
 
+def unmirroring(task: Task, keys: Collection[Key]) -> dict[str, Any]:
+    """Tasks that wait no more leave `blocks`; the claim keeps them, for `mirroring_again`."""
+    changes = without(task.raw, "blocks", keys)
+    if changes and task.claim is not None:
+        gone = [item for item in written(task.raw, "blocks") if key_of(item) in keys]
+        changes["claim"] = {**task.raw["claim"], _UNBLOCKS: gone}
+    return changes
+
+
+def mirroring_again(task: Task, waiting: Sequence[Task]) -> dict[str, Any]:
+    """Of the tasks that wait again those enter `blocks` that left it; all, if nobody noted them."""
+    ids: list[Any] = [one.id for one in waiting]
+    if task.claim is not None:
+        keys = {one.key for one in waiting}
+        noted = id_list(task.raw["claim"].get(_UNBLOCKS) or [])
+        ids = [item for item in noted if key_of(item) in keys]
+    return with_added(task.raw, "blocks", ids)
+
+
 def back_off_s(faults: int, chance: float) -> float:
     """10 s, doubled for each further fault, up to 300 s; up to a quarter less by `chance`."""
     full = min(_BACK_OFF_S * 2.0 ** min(faults - 1, 10), _BACK_OFF_CAP_S)
@@ -134,9 +168,10 @@ def reopening(task: Task) -> dict[str, Any]:
 
 
 def claimed_at(claim: Claim, default: datetime) -> datetime:
+    """When a claim was made, as far as it can be true; `default` is now."""
     try:
-        return from_iso(claim.at)
-    except ValueError:
+        return min(from_iso(claim.at).astimezone(UTC), default)
+    except (ValueError, OverflowError):
         return default
 
 

@@ -19,6 +19,7 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 # Device names of Windows: a board is often shared with a checkout there.
 _DEVICES = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?\Z")
 _NUMBERED = re.compile(r"(?:task_)?([0-9]+)\Z")
+_MOST_DIGITS = 15
 _DIGITS = re.compile(r"([0-9]+)")
 # Controls (line breaks and escape sequences among them), line separators, lone surrogates.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -65,6 +66,13 @@ def key_of(value: object) -> Key | None:
     if numbered:
         return numbered[1].lstrip("0") or "0"
     return text or None
+
+
+def number_of(key: Key) -> int | None:
+    """The number that a key is; None for text, and for one so long that nobody counted up to it."""
+    if key.isascii() and key.isdecimal() and len(key) <= _MOST_DIGITS:
+        return int(key)
+    return None
 
 
 @lru_cache(maxsize=1 << 16)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from runner.board.store import Store
-from runner.errors import ClaimLost, TaskHeld, UsageError
-from tests.board.conftest import ADA, Desk
+from runner.errors import ClaimLost, NotHeld, TaskHeld, UsageError
+from tests.board.conftest import ADA, BO, Desk
 
 _VERBS = ["finish_by_hand", "fail_by_hand", "release_by_hand"]
 
@@ -88,7 +88,9 @@ def test_what_has_ended_is_not_released_but_retried(
 ) -> None:
     desk.put({"status": status, "owner": "ada", "result": 1})
     before = desk.bytes()
-    with pytest.raises(ClaimLost, match=f"the task is {status}; `runner tasks {hint}"):
+    with pytest.raises(
+        ClaimLost, match=f"nobody holds task 1, it is {status}; `runner tasks {hint}"
+    ):
         desk.store().release_by_hand(1, **how)
     assert desk.bytes() == before
 
@@ -102,7 +104,7 @@ def test_who_holds_a_task_is_told_without_a_change(desk: Desk) -> None:
     assert store.held_by_hand(2, force=True).id == 2
     with pytest.raises(TaskHeld, match="ada"):
         store.held_by_hand(1, owner="eve")
-    with pytest.raises(ClaimLost, match="the task is pending"):
+    with pytest.raises(ClaimLost, match="nobody holds task 2, it is pending; `runner tasks claim"):
         store.held_by_hand(2, owner="ada")
     assert desk.bytes() == before
 
@@ -198,7 +200,7 @@ def test_a_retry_makes_a_failed_or_waiting_task_pending_at_once(desk: Desk) -> N
         )
         assert (task.attempt, task.faults) == (1, 0)
         assert "faults" not in task.raw
-    assert (desk.raw(1)["owner"], desk.raw(2)["owner"]) == ("ada", None)
+    assert (desk.raw(1)["owner"], "owner" in desk.raw(2)) == ("ada", False)
     before = desk.bytes()
     store.retry(1)
     assert desk.bytes() == before
@@ -220,6 +222,55 @@ def test_a_reopened_task_blocks_again_what_it_blocked(desk: Desk) -> None:
     assert desk.raw(2)["unblockedBy"] == [1]
     assert desk.raw(1)["blocks"] == [3]
     assert [task.id for task in [store.claim_next(ADA)] if task] == [1]
+
+
+def test_a_reopened_task_lists_again_what_it_listed_in_that_order(desk: Desk) -> None:
+    listed = [7, "task_3", 9, 2]
+    desk.put(
+        {"id": 1, "blocks": listed}, {"id": 9}, *({"id": n, "blockedBy": [1]} for n in range(2, 9))
+    )
+    store = desk.store()
+    store.complete(store.claim(1, ADA).fence)
+    assert desk.raw(1)["blocks"] == [9]
+    store.retry(1, force=True)
+    assert desk.raw(1)["blocks"] == [9, 7, "task_3", 2]
+    assert "claim" not in desk.raw(1)
+
+
+def test_a_task_finished_without_a_claim_lists_all_that_wait_for_it_again(desk: Desk) -> None:
+    desk.put({"id": 1, "blocks": [3]}, *({"id": n, "blockedBy": [1]} for n in (2, 3, 4)))
+    store = desk.store()
+    store.edit(1, {"status": "completed"})
+    assert desk.raw(1)["blocks"] == []
+    store.retry(1, force=True)
+    assert desk.raw(1)["blocks"] == [2, 3, 4]
+
+
+@pytest.mark.parametrize("verb", ["finish_by_hand", "fail_by_hand", "release_by_hand"])
+def test_whoever_ends_a_task_that_nobody_holds_is_told_how_to_claim_it(
+    desk: Desk, verb: str
+) -> None:
+    desk.put({})
+    end = getattr(desk.store(), verb)
+    with pytest.raises(NotHeld) as caught:
+        end(1, owner="ada")
+    assert str(caught.value) == (
+        "nobody holds task 1, it is pending; `runner tasks claim --owner NAME 1` claims it"
+    )
+    with pytest.raises(ClaimLost, match="the claim is gone"):
+        end(1, claim_id="c")
+
+
+def test_a_held_task_is_said_to_be_held_once(desk: Desk) -> None:
+    desk.put({}, {})
+    store = desk.store()
+    store.claim(1, BO)
+    with desk.live("r1") as run:
+        run.claim(2, ADA)
+        for task_id, how in ((1, "claimed by hand by bo"), (2, "held by ada of run r1")):
+            with pytest.raises(TaskHeld) as caught:
+                store.finish_by_hand(task_id, owner="eve")
+            assert str(caught.value) == f"task {task_id} is {how}; use --force to take it away"
 
 
 def test_a_status_edited_by_hand_means_the_same_for_the_others(desk: Desk) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from runner.errors import UnsafeName, UsageError
+from tests.board.conftest import ADA
 
 if TYPE_CHECKING:
     from tests.board.conftest import Desk
@@ -145,3 +146,26 @@ def test_a_new_task_is_entered_in_the_blocks_of_its_blockers(desk: Desk) -> None
 def test_a_name_taken_by_a_link_is_passed_over(desk: Desk) -> None:
     desk.path(1).symlink_to(desk.layout.root / "elsewhere")
     assert desk.store().add({"subject": "s"}).id == 2
+
+
+def test_numbers_too_long_to_be_counted_up_to_do_not_set_the_next_id(desk: Desk) -> None:
+    for name in ("9" * 64, "9" * 15, "1" + "0" * 15, "\u00b2"):
+        (desk.layout.tasks / f"task_{name}.json").write_text('{"subject": "odd"}')
+    desk.put({"id": 10**17})
+    store = desk.store()
+    assert store.add({"subject": "new"}).id == 10**15 + 1
+    (desk.layout.tasks / f"task_{'9' * 15}.json").unlink()
+    assert store.add({"subject": "new"}).id != 10**15 + 1
+
+
+def test_the_journal_says_which_teammate_added_a_task(desk: Desk) -> None:
+    desk.store().add({"subject": "new"}, by="ada")
+    desk.store().add({"subject": "new"})
+    assert [line["teammate"] for line in desk.events("task.added")] == ["ada", None]
+
+
+def test_a_task_file_with_a_long_name_can_be_written(desk: Desk) -> None:
+    name = "\U0001f600" * 58
+    (desk.layout.tasks / f"task_{name}.json").write_text('{"id": 1, "subject": "x"}')
+    store = desk.store()
+    assert store.complete(store.claim(1, ADA).fence).status == "completed"

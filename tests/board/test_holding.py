@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from runner.board.task import Claimant, Fence
-from runner.errors import ClaimLost
+from runner.errors import ClaimLost, TaskUnreadable
 from tests.board.conftest import ADA, Desk
 
 
@@ -53,6 +53,15 @@ def test_null_results_are_kept_only_where_they_say_something(desk: Desk) -> None
         store.complete(store.claim(task_id, ADA).fence)
     assert "result" not in desk.raw(1)
     assert desk.raw(2)["result"] is None
+
+
+def test_a_null_that_was_handed_in_as_the_result_is_written(desk: Desk) -> None:
+    desk.put({}, {})
+    store = desk.store()
+    store.complete(store.claim(1, ADA).fence, result=None, has_result=True)
+    store.claim(2, ADA)
+    store.finish_by_hand(2, owner="ada", result=None, has_result=True)
+    assert [desk.raw(task_id)["result"] for task_id in (1, 2)] == [None, None]
 
 
 def test_a_failure_is_final_and_told(desk: Desk) -> None:
@@ -248,6 +257,34 @@ def test_a_half_written_file_gets_the_benefit_of_the_doubt_for_a_while(desk: Des
         store.complete(fence)
     desk.path(1).write_bytes(whole)
     assert store.holds(fence)
+
+
+@pytest.mark.parametrize("verb", ["complete", "fail", "release"])
+def test_an_attempt_cannot_end_while_its_file_is_half_written_and_can_after(
+    desk: Desk, verb: str
+) -> None:
+    desk.put({})
+    store = desk.store()
+    fence = store.claim(1, ADA).fence
+    whole = desk.path(1).read_bytes()
+    desk.half_write(1)
+    facts = {"fail": {"error": "x"}, "release": {"reason": "x"}}.get(verb, {})
+    for _ in range(3):
+        assert store.holds(fence)  # somebody else looks too, which costs nothing
+        with pytest.raises(TaskUnreadable):
+            getattr(store, verb)(fence, **facts)
+        desk.clock.later(0.9)
+    desk.path(1).write_bytes(whole)
+    assert getattr(store, verb)(fence, **facts).status in ("completed", "failed", "pending")
+
+
+def test_a_release_takes_away_the_owner_key_that_the_claim_brought(desk: Desk) -> None:
+    desk.put({"id": 1}, {"id": 2, "owner": None}, {"id": 3, "claimed_by": ""})
+    store = desk.store()
+    before = {task_id: desk.raw(task_id) for task_id in (1, 2, 3)}
+    for task_id in (1, 2, 3):
+        store.release(store.claim(task_id, ADA).fence, reason="x")
+        assert desk.raw(task_id) == {**before[task_id], "attempt": 1}
 
 
 def test_a_deleted_file_ends_the_attempt(desk: Desk) -> None:

@@ -91,7 +91,7 @@ def test_order_is_numbers_first_then_natural_text() -> None:
         ("blocked_by", 2, "blocked_by", ("2",)),
         ("claimed_by", " ada ", "owner", "ada"),
         ("owner", "  ", "owner", None),
-        ("plan", "yes", "plan", True),
+        ("plan", "no", "plan", False),
         ("isolated", "false", "isolated", False),
         ("timeout", "90", "timeout_s", 90.0),
         ("timeout", "1.5", "timeout_s", 1.5),
@@ -239,3 +239,27 @@ def test_a_file_nested_too_deep_to_be_written_is_unclaimable() -> None:
 
 def test_a_file_with_many_small_lists_is_not_deep() -> None:
     assert _task(x=[[] for _ in range(200)]).unclaimable is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"plan": True}, "plan: plan mode is not part of this version"),
+        ({"isolated": "yes"}, "isolated: own worktrees are not part of this version"),
+        ({"isolated": True, "run": "true"}, "isolated: own worktrees are not part of this version"),
+    ],
+)
+def test_what_this_version_does_not_carry_out_forbids_the_claim(
+    fields: dict[str, Any], reason: str
+) -> None:
+    task, problems = parse_task(
+        "task_1.json", json.dumps({"id": 1, "subject": "s", **fields}).encode()
+    )
+    assert task is not None
+    assert task.unclaimable == reason
+    assert [(one.severity, one.kind) for one in problems] == [("warning", "bad-field")]
+
+
+def test_times_are_kept_in_utc() -> None:
+    moment = _task(retryAt="2026-03-01T12:00:00+02:00").retry_at
+    assert f"{moment:%H:%M %Z}" == "10:00 UTC"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from runner.board.outlook import outlook
 from runner.errors import ClaimLost, NotClaimable
 from tests.board.conftest import ADA, BO, Desk
 
@@ -154,3 +155,30 @@ def test_a_claim_that_was_lost_is_not_restored_later(desk: Desk) -> None:
         store.complete(fence)
     desk.path(1).write_bytes(committed)
     assert not store.holds(fence)
+
+
+def test_a_stale_task_without_write_bits_is_reported_and_waited_for_by_nobody(desk: Desk) -> None:
+    desk.put({}, {}, {"status": "completed"})
+    desk.dead_claim("r1", 1)
+    for task_id in (1, 3):
+        desk.path(task_id).chmod(0o444)
+    with desk.live("r2") as store:
+        for _ in range(2):
+            assert store.return_stale() == []
+        assert store.claim(2, BO).id == 2
+        snapshot = store.scan()
+    (problem,) = [one for one in snapshot.problems if one.kind == "bad-field"]
+    assert (problem.severity, problem.file) == ("warning", "task_1.json")
+    assert "read-only" in problem.message
+    left = outlook(snapshot, [BO])
+    assert left.nothing_left
+    assert "read-only" in left.stuck["1"]
+
+
+@pytest.mark.parametrize("at", ["9999-12-31T23:59:59.999Z", "0001-01-01T00:00:00+14:00"])
+def test_a_claim_from_the_end_of_time_is_returned_like_one_made_now(desk: Desk, at: str) -> None:
+    desk.put({})
+    desk.dead_claim("r1", 1)
+    desk.change(1, claim=desk.raw(1)["claim"] | {"at": at})
+    desk.store().return_stale()
+    assert desk.raw(1)["retryAt"] == "2026-03-01T12:00:10.000Z"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from runner.board.folder import Folder
+from runner.board.outlook import RefusesFor
 from runner.board.reading import is_task_file
 from runner.board.saving import encode_task
 from runner.board.session import Session
@@ -21,7 +22,7 @@ from runner.board.task import Task
 from runner.core.events import Journal
 from runner.core.files import LockVanished, locked
 from runner.errors import BoardError, SaveFailed
-from tests.board.conftest import ADA, Desk
+from tests.board.conftest import ADA, BO, Desk
 
 _CRASHER = Path(__file__).parent / "crasher.py"
 
@@ -126,8 +127,58 @@ def test_a_lock_file_deleted_while_held_means_start_again(desk: Desk) -> None:
     assert len(desk.events("task.claimed")) == 1
 
 
+def test_a_lock_file_may_be_deleted_many_times(desk: Desk) -> None:
+    desk.put({})
+    deletions = iter([desk.layout.lock_file] * 8)
+
+    def delete(task: Task) -> None:
+        for lock_file in deletions:
+            lock_file.unlink()
+            return
+
+    assert _claimed_after(desk, delete).attempt == 1
+    assert next(deletions, None) is None
+
+
+def _made_read_only(desk: Desk, task_id: int) -> RefusesFor:
+    """The file loses its write bits after the last look at it, as any save may fail."""
+    looks = iter(["before the lock", "under the lock", "at the file read again"])
+
+    def refuses(task: Task) -> None:
+        if task.id == task_id and "again" in next(looks):
+            desk.path(task_id).chmod(0o444)
+
+    return lambda _: refuses
+
+
+def test_a_task_that_cannot_be_written_is_passed_over_by_a_claim(desk: Desk) -> None:
+    desk.put({}, {})
+    task = desk.store().claim_next(ADA, refuses_for=_made_read_only(desk, 1))
+    assert task is not None
+    assert task.id == 2
+
+
+def test_when_no_other_task_is_left_a_failed_save_is_said(desk: Desk) -> None:
+    desk.put({})
+    with pytest.raises(SaveFailed, match="read-only"):
+        desk.store().claim_next(ADA, refuses_for=_made_read_only(desk, 1))
+
+
+def test_an_own_claim_that_cannot_be_restored_does_not_stop_the_next(desk: Desk) -> None:
+    desk.put({}, {})
+    committed = desk.path(1).read_bytes()
+    store = desk.store()
+    store.claim(1, ADA)
+    desk.path(1).write_bytes(committed)
+    desk.path(1).chmod(0o444)
+    task = store.claim_next(BO)
+    assert task is not None
+    assert task.id == 2
+
+
 def test_a_lock_file_that_is_deleted_every_time_is_an_error(desk: Desk) -> None:
     desk.put({})
+    desk.clock.tick_s = 0.5  # the lock's timeout is over some time
     with pytest.raises(LockVanished, match="deleted meanwhile"):
         _claimed_after(desk, lambda task: desk.layout.lock_file.unlink())
     assert desk.raw(1)["status"] == "pending"
