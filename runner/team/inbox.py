@@ -250,6 +250,7 @@ class Inbox:
                 asked.append((record.sender, record.id))
         for sender, request in asked:
             self._approve(sender, request)
+        self._shutdowns.clear()
 
     def _approve(self, sender: str, request: object) -> None:
         if is_safe(request):

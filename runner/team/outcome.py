@@ -39,9 +39,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """A checked result. For a message turn `result` is None."""
+    """A checked result. `has_result`: one was handed in, even if it is null."""
 
     result: Any = None
+    has_result: bool = False
     usage: Usage = field(default_factory=Usage)
 
 

@@ -72,9 +72,10 @@ class TeammateRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What `runner run` says at its end. `usages` are those of this run's attempts.
+    """What `runner run` says at its end. `usages` are those of this run's assignments.
 
-    `notes` are sentences for people: members renamed, why claiming stopped, which limit it was.
+    `message_turns` of them were no attempts at tasks. `notes` are sentences for people: members
+    renamed, why claiming stopped, which limit it was.
     """
 
     run: str
@@ -84,6 +85,7 @@ class Report:
     tasks: tuple[TaskRow, ...]
     teammates: tuple[TeammateRow, ...]
     usages: tuple[Usage, ...] = ()
+    message_turns: int = 0
     signal: int | None = None
     limit: str | None = None
     notes: tuple[str, ...] = ()
@@ -111,7 +113,7 @@ class Report:
             "completed": verdicts.count("completed"),
             "failed": verdicts.count("failed"),
             "undone": verdicts.count("undone"),
-            "attempts": len(self.usages),
+            "attempts": len(self.usages) - self.message_turns,
             "turns": sum(usage.turns for usage in self.usages),
             "toolCalls": sum(usage.tool_calls for usage in self.usages),
             "inputTokens": sum(usage.input_tokens for usage in self.usages),

@@ -83,22 +83,23 @@ class Roster:
         return self.members
 
     def update(self, member: Member, status: Status, task: int | str | None = None) -> None:
-        """Note a change; it reaches the disk within a second."""
+        """Note a change; it reaches the disk in about a second."""
         member.status, member.task = status, task
         self._changed.set()
 
     async def keep(self) -> None:
         """Write changes until cancelled, at most once a second."""
         while True:
+            # first: `enlist` has just written
+            await self._clock.sleep(_PACE_S)
             await self._changed.wait()
             self._changed = anyio.Event()
             await anyio.to_thread.run_sync(self.save)
-            await self._clock.sleep(_PACE_S)
 
     def save(self, *, ended: bool = False) -> None:
         """Write both files now. Synchronous; a disk that refuses is logged, not fatal."""
         try:
-            with locked(self._lock_file):
+            with locked(self._lock_file, timeout_s=_PACE_S):
                 self._write(ended=ended)
         except (SaveFailed, BoardBusy) as error:
             get_logger(__name__).warning("roster_not_saved", error=str(error))

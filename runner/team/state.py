@@ -20,7 +20,7 @@ from runner.core.ids import Key
 from runner.core.layout import Layout
 from runner.core.log import get_logger
 from runner.core.settings import Settings
-from runner.errors import BoardBusy, ClaimLost
+from runner.errors import BoardError
 from runner.team.guardian import ProcessGroups
 from runner.team.inbox import Inbox
 from runner.team.look import Look, Looks
@@ -40,7 +40,7 @@ class Seat:
     """A place on the roster, and who sits there now. `teammate` is the last one who did.
 
     `ending` says why nobody sits there any more. `worked` has the ids of the tasks worked on, as
-    written, in order.
+    written, in order. `chats` counts the message turns since the last task or word of the lead.
     """
 
     member: Member
@@ -48,6 +48,7 @@ class Seat:
     teammate: Teammate
     ending: Ending | None = None
     worked: list[int | str] = field(default_factory=list)
+    chats: int = 0
 
     @property
     def live(self) -> bool:
@@ -69,7 +70,8 @@ class Seat:
 class RunState:
     """One per run. All of it is used on the event loop only, but for `refuses_for`.
 
-    `admission` says why a task cannot be done here at all; None lets everything in.
+    `admission` says why a task cannot be done here at all; None lets everything in. `cause` is why
+    the run stops, where it is not a person's wish. `notes` are sentences for the report.
     """
 
     layout: Layout
@@ -87,11 +89,16 @@ class RunState:
     seats: tuple[Seat, ...] = ()
     over: Literal["drained", "stopped"] | None = None
     no_more_claims: str | None = None
+    cause: str | None = None
     hurried: bool = False
     usages: list[Usage] = field(default_factory=list)
+    message_turns: int = 0
+    notes: list[str] = field(default_factory=list)
     pulse: Pulse = field(init=False)
     looks: Looks = field(init=False)
     _writes: set[anyio.CancelScope] = field(init=False, default_factory=set)
+    _last_moment: float = field(init=False, default=0.0)
+    _told: set[str] = field(init=False, default_factory=set)
     _claiming: anyio.Lock = field(init=False, default_factory=anyio.Lock)
     _handed_back: dict[Key, tuple[Any, str]] = field(init=False, default_factory=dict)
     _refusals: set[tuple[Key, str]] = field(init=False, default_factory=set)
@@ -116,9 +123,7 @@ class RunState:
 
     @property
     def claimants(self) -> list[Claimant]:
-        """Who may still claim in this run, present or not."""
-        if self.no_more_claims is not None:
-            return []
+        """Who may sit in this run, present or not."""
         return [seat.teammate.claimant for seat in self.seats if not seat.dismissed]
 
     @property
@@ -143,11 +148,24 @@ class RunState:
         get_logger(__name__).error("claiming_stopped", reason=reason)
         self.pulse.beat()
 
+    def tell(self, sentence: str) -> None:
+        """Say something in the report, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+    def trouble(self, event: str, error: Exception, *, task: Task | None = None) -> None:
+        """Log what the disk has against us, once for as long as it is the same."""
+        said = str(error)
+        if said not in self._told:
+            self._told.add(said)
+            task_id = task.id if task is not None else None
+            get_logger(__name__).warning(event, task=task_id, error=said)
+
     def note(self, seat: Seat, status: Status, task: Task | None = None) -> None:
         """A teammate's status changed: roster, live view."""
         progress = seat.teammate.progress
         progress.status, progress.task = status, task.key if task is not None else None
-        progress.turn, progress.tool = None, None
+        progress.turn, progress.tool, progress.spent = None, None, None
         progress.since = self.clock.monotonic()
         self.roster.update(seat.member, status, task.id if task is not None else None)
 
@@ -155,23 +173,30 @@ class RunState:
     def shielded(self) -> Iterator[None]:
         """Inside, a write to the board is not cut off by a cancellation.
 
-        Each hop has the lock's own timeout. Once hurried, the body is given up after a second:
-        what it would have returned is stale as soon as this process is gone.
+        Each hop has the lock's own timeout. Once hurried, what is not written by the last moment
+        is given up: it is stale as soon as this process is gone.
         """
         with anyio.CancelScope(shield=True) as scope:
             self._writes.add(scope)
             if self.hurried:
-                scope.deadline = anyio.current_time() + _LAST_WRITE_S
+                scope.deadline = self._last_moment
             try:
                 yield
             finally:
                 self._writes.discard(scope)
 
-    def hurry(self) -> None:
-        """From now on a write has one second."""
-        self.hurried = True
+    def hurry(self) -> float:
+        """From now on there is one second for all writes together; when it ends, as anyio counts.
+
+        Real time, whatever the clock: this is about other processes.
+        """
+        if not self.hurried:
+            self.hurried = True
+            self._last_moment = anyio.current_time() + _LAST_WRITE_S
         for scope in self._writes:
-            scope.deadline = anyio.current_time() + _LAST_WRITE_S
+            scope.deadline = self._last_moment
+        self.pulse.beat()
+        return self._last_moment
 
     def set_aside(self, task: Task, reason: str) -> None:
         """A task handed back without fault is not taken again until its file changes."""
@@ -225,8 +250,9 @@ class RunState:
                     mate.next_task = await self.board.claim_next(
                         mate.claimant, refuses_for=self.refuses_for, only=self.only
                     )
-                except BoardBusy as error:
-                    get_logger(__name__).warning("board_busy", error=str(error))
+                except BoardError as error:
+                    # one file that cannot be written, or no lock: the next look is near
+                    self.trouble("nothing_claimed", error)
 
     def _has_something_for(self, claimant: Claimant) -> bool:
         look = self.looks.latest
@@ -266,7 +292,8 @@ class RunState:
 
         Admission is asked only if it makes a difference, and for the reasons in the end.
         """
-        claimants = self.claimants
+        # why claiming was stopped is said in the end; until then nobody claims anything
+        claimants = self.claimants if final or self.no_more_claims is None else []
         plain = outlook(look.snapshot, claimants, None, self.only)
         if plain.nothing_left and not final:
             return plain
@@ -287,5 +314,5 @@ class RunState:
         reason = "nobody of this run works on it"
         try:
             await self.board.release(task.fence, reason=reason)
-        except (ClaimLost, BoardBusy) as error:
-            get_logger(__name__).warning("claim_not_returned", task=task.id, error=str(error))
+        except BoardError as error:
+            self.trouble("claim_not_returned", error, task=task)

@@ -28,17 +28,21 @@ class Supervisor:
         self._state = state
         self._on_limit = on_limit
         self._cycles: dict[str, Cycle] = {}
+        self._scope = anyio.CancelScope()
 
     async def run(self) -> None:
-        async with anyio.create_task_group() as services:
-            async with anyio.create_task_group() as group:
-                for seat in self._state.seats:
-                    self._spawn(group, seat)
-                services.start_soon(self._fill_up, group)
-            services.cancel_scope.cancel()
+        with self._scope:
+            async with anyio.create_task_group() as services:
+                async with anyio.create_task_group() as group:
+                    for seat in self._state.seats:
+                        self._spawn(group, seat)
+                    services.start_soon(self._fill_up, group)
+                services.cancel_scope.cancel()
 
     def cut_all(self, reason: str) -> None:
-        """End every running attempt now; its task goes back."""
+        """End every running attempt now; its task goes back, if that can be written soon."""
+        # whoever still waits then, for a lock that somebody holds, is not waited for
+        self._scope.deadline = self._state.hurry()
         for cycle in self._cycles.values():
             if cycle.working is not None:
                 cycle.working.cut(HandedBack(reason=reason))

@@ -79,6 +79,7 @@ class Team:
         self._agents: dict[Key, str] = {}
         self._signal: int | None = None
         self._limit: str | None = None
+        self._cause: str | None = None
         self._stop_asked = anyio.Event()
         self._stop_now = anyio.Event()
         self._ended = anyio.Event()
@@ -109,6 +110,7 @@ class Team:
             self._stop_now.set()
         self._stop_asked.set()
         if self._state is not None:
+            self._state.cause = self._cause
             self._state.end("stopped")
 
     def limit_reached(self, kind: str, reason: str) -> None:
@@ -116,6 +118,7 @@ class Team:
         if self._limit is not None:
             return
         self._limit = kind
+        self._cause = self._cause or reason
         self.notes.append(reason)
         self.journal.emit("budget.reached", kind=kind, reason=reason)
         if not self._stop_asked.is_set():
@@ -170,6 +173,7 @@ class Team:
             admission=self._refuses_for,
             only=self._only,
             drain=self._drain,
+            notes=self.notes,
         )
         state.seats = tuple(new_seat(state, member) for member in roster.members)
         self.journal.subscribe(state.on_event)
@@ -207,21 +211,21 @@ class Team:
             services.cancel_scope.cancel()
 
     async def _watch_stop(self, state: RunState, supervisor: Supervisor) -> None:
-        """Grace, then cancel; a second stop cancels at once and hurries the last writes."""
+        """Grace, then cancel and hurry the last writes; a second stop does so at once."""
         await self._stop_asked.wait()
         await state.pulse.wait_until(self._stop_now.is_set, self.settings.limits.grace_s)
         supervisor.cut_all("the run was stopped")
-        await self._stop_now.wait()
-        state.hurry()
 
     async def _watch_time(self, seconds: float) -> None:
         await self.clock.sleep(seconds)
+        self._cause = f"time limit of {seconds:g} s reached"
         self.limit_reached("time", f"the time limit of {seconds:g} s is used up")
 
     async def _report(self, state: RunState, started: datetime) -> Report:
         look = await state.look()
         if state.no_more_claims is not None:
-            self.notes.append(f"claiming was stopped: {state.no_more_claims}")
+            state.tell(f"claiming was stopped: {state.no_more_claims}")
+        await anyio.to_thread.run_sync(self._close_inboxes, state)
         return Report(
             run=self.run_id,
             team=self.settings.team,
@@ -245,14 +249,25 @@ class Team:
                 for seat in state.seats
             ),
             usages=tuple(state.usages),
+            message_turns=state.message_turns,
             signal=self._signal,
             limit=self._limit,
             notes=tuple(self.notes),
         )
 
+    def _close_inboxes(self, state: RunState) -> None:
+        """Nobody reads any more: what was asked too late is answered, what stays unread is said."""
+        for seat in state.seats:
+            unread = seat.inbox.close()
+            if unread:
+                some = "1 message" if unread == 1 else f"{unread} messages"
+                state.tell(f"{some} for {seat.member.name} stayed unread")
+
     def _why_left(self, state: RunState) -> str:
         if state.no_more_claims is not None:
-            return f"not done: {state.no_more_claims}"
+            return f"not done: claiming was stopped: {state.no_more_claims}"
+        if state.cause is not None:
+            return f"not done: {state.cause}"
         if state.stopping:
             return "not done: the run was stopped before"
         return "not done: the run ended before"

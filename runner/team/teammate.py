@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from runner.board.task import Task
+from runner.core.ids import LEAD
 from runner.team.outcome import Faulted, HandedBack, LimitReached, Lost, Outcome
 from runner.team.state import Ending, RunState, Seat
 from runner.team.types import Assignment, Mail
 from runner.team.working import Working, settle
+
+MAX_CHATS = 10
+"""So many message turns in a row, without a task or a word of the lead, and mail has to wait."""
 
 _ROUNDING_S = 1e-6
 
@@ -77,8 +81,11 @@ class Cycle:
     async def _next_assignment(self) -> Assignment | None:
         """One look, in this order: inbox, a task claimed in a message turn, the board."""
         mate, inbox = self._seat.teammate, self._seat.inbox
-        if inbox.shutdown is None and (mail := await inbox.receive()) is not None:
-            return mail
+        talked_enough = self._seat.chats >= MAX_CHATS
+        if inbox.shutdown is None:
+            mail = await inbox.receive(lead_only=talked_enough)
+            if mail is not None:
+                return mail
         if inbox.shutdown is not None:
             return None
         if mate.next_task is None:
@@ -100,8 +107,10 @@ class Cycle:
             outcome = await self.working.run()
             state.usages.append(outcome.usage)
             if isinstance(assignment, Mail):
+                self._count_chat(assignment)
                 await self._file_away(assignment, outcome)
             else:
+                seat.chats = 0
                 await settle(state, seat, assignment, outcome)
                 seat.teammate.task = None
             self.attempts += 1
@@ -119,6 +128,19 @@ class Cycle:
             self._seat.inbox.leave()
         elif not isinstance(outcome, Faulted):  # a fault is put back below
             await mail.commit()
+
+    def _count_chat(self, mail: Mail) -> None:
+        """Teammates who answer each other for ever would cost without bound."""
+        state, seat = self._state, self._seat
+        state.message_turns += 1
+        seat.chats += 1
+        if any(one.sender == LEAD for one in mail.messages):
+            seat.chats = 1
+        if seat.chats == MAX_CHATS:
+            state.tell(
+                f"{seat.member.name} had {MAX_CHATS} message turns in a row: further mail waits "
+                "for its next task or a message of the lead"
+            )
 
     def _heed(self, outcome: Outcome) -> None:
         """What an outcome means for the whole run."""

@@ -19,7 +19,7 @@ from runner.core.events import Journal
 from runner.core.ids import Key, key_of
 from runner.errors import NotClaimable
 from runner.team.guardian import ProcessGroups
-from runner.team.outcome import Outcome
+from runner.team.outcome import Outcome, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +63,10 @@ Work = Callable[[Assignment, "Teammate"], Awaitable[Outcome]]
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
-    """What a teammate is at, for the live view. The work writes `turn` and `tool`.
+    """What a teammate is at, for the live view. The work writes `turn`, `tool` and `spent`.
 
-    `since` is the clock's monotonic time of the last change between work and idle.
+    `since` is the clock's monotonic time of the last change between work and idle. `spent` tells
+    what the assignment has used up to now, for one that is cut short.
     """
 
     status: str = "idle"
@@ -73,6 +74,7 @@ class Progress:
     turn: int | None = None
     tool: str | None = None
     since: float = 0.0
+    spent: Callable[[], Usage] | None = None
 
     @contextmanager
     def using(self, tool: str) -> Iterator[None]:
@@ -160,7 +162,10 @@ class Teammate:
         return await self.post.receive()
 
     async def send(self, to: str, text: str, type: str = "message", **extra: Any) -> str:
-        """Send `text` to a member; the message's id. Raises: UnknownRecipient, UnsafeName."""
+        """Send `text` to another member; the message's id.
+
+        Raises: UnknownRecipient, OwnInbox, UnsafeName, SaveFailed, BoardBusy.
+        """
         return await self.post.send(to, text, type, extra)
 
     async def claim_task(self, task_id: int | str) -> Task:

@@ -8,7 +8,7 @@ import anyio
 
 from runner.board.task import Fence, Task
 from runner.core.log import get_logger
-from runner.errors import BoardBusy, BoardError, ClaimLost
+from runner.errors import BoardError, ClaimLost
 from runner.team.outcome import (
     Done,
     Failed,
@@ -17,12 +17,13 @@ from runner.team.outcome import (
     LimitReached,
     Lost,
     Outcome,
+    Usage,
 )
 from runner.team.state import RunState, Seat
 from runner.team.types import Assignment
 
-_SAVE_TRIES = 3
-_SAVE_PAUSE_S = 1.0
+_SAVE_PAUSE_S = 0.5
+_MAX_SAVE_PAUSE_S = 10.0
 
 
 class Working:
@@ -44,6 +45,7 @@ class Working:
     async def run(self) -> Outcome:
         """Work until there is an outcome. An exception of the work is a fault of the attempt."""
         outcome: Outcome | None = None
+        started = self._state.clock.monotonic()
         async with anyio.create_task_group() as group:
             self._scope = group.cancel_scope
             if isinstance(self._assignment, Task):
@@ -52,10 +54,17 @@ class Working:
             group.cancel_scope.cancel()
         if self._cut is not None:
             # a work that swallows its cancellation must not complete the task by that
-            return replace(self._cut, usage=outcome.usage) if outcome is not None else self._cut
+            usage = outcome.usage if outcome is not None else self._spent(started)
+            return replace(self._cut, usage=usage)
         if outcome is None:
             raise AssertionError("unreachable: only a cut ends the group without an outcome")
         return outcome
+
+    def _spent(self, started: float) -> Usage:
+        """What a work that was cut short has used, as far as it is known."""
+        spent = self._seat.teammate.progress.spent
+        usage = spent() if spent is not None else Usage()
+        return replace(usage, seconds=self._state.clock.monotonic() - started)
 
     async def _call(self) -> Outcome:
         try:
@@ -86,8 +95,8 @@ class Working:
 async def settle(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> None:
     """Write the outcome into the task, exactly one verb of the board for each kind.
 
-    Not interrupted by a cancellation. Raises: BoardBusy, SaveFailed (then the claim still stands
-    and is returned by a later look).
+    Not interrupted by a cancellation. A board that is busy or a file that cannot be written is
+    tried again for as long as the run lives: what is finished is not done a second time.
     """
     with state.shielded():
         try:
@@ -97,21 +106,26 @@ async def settle(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> N
 
 
 async def _patiently(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> None:
-    for _ in range(_SAVE_TRIES - 1):
+    pause_s = _SAVE_PAUSE_S
+    while True:
         try:
             return await _write(state, seat, task, outcome)
-        except BoardBusy:
+        except ClaimLost:
+            raise
+        except (BoardError, OSError) as error:
+            state.trouble("result_not_saved", error, task=task)
             if state.hurried:
-                raise
-            await state.clock.sleep(_SAVE_PAUSE_S)
-    return await _write(state, seat, task, outcome)
+                # stale as soon as this process is gone
+                return None
+        await state.pulse.wait_until(lambda: state.hurried, pause_s)
+        pause_s = min(pause_s * 2, _MAX_SAVE_PAUSE_S)
 
 
 async def _write(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> None:
     board, fence, usage = state.board, task.fence, outcome.usage.to_json()
     match outcome:
-        case Done(result=result):
-            await board.complete(fence, result=result, usage=usage)
+        case Done(result=result, has_result=given):
+            await board.complete(fence, result=result, has_result=given, usage=usage)
         case Failed(error=error, result=result):
             await board.fail(fence, error=error, result=result, usage=usage)
         case LimitReached(limit="budget", error=error):
@@ -121,6 +135,7 @@ async def _write(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> N
         case Faulted(error=error):
             await board.release(fence, reason=error, fault=True, usage=usage)
         case HandedBack(reason=reason):
+            reason = state.cause or reason
             state.set_aside(await board.release(fence, reason=reason, usage=usage), reason)
         case _:
             seat.teammate.emit("task.lost", task, found=outcome.found)
@@ -136,5 +151,5 @@ async def give_back(state: RunState, seat: Seat, reason: str) -> None:
                 continue
             try:
                 await state.board.release(task.fence, reason=reason)
-            except BoardError as error:
-                get_logger(__name__).warning("claim_not_returned", task=task.id, error=str(error))
+            except (BoardError, OSError) as error:
+                state.trouble("claim_not_returned", error, task=task)

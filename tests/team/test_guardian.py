@@ -197,8 +197,11 @@ def test_a_killed_guardian_is_replaced_before_the_next_command(
 def test_a_guardian_that_cannot_live_is_not_replaced_without_end(
     guarded: GuardedGroups, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
     guarded.add(2**22 + 1)
+    guardian = guarded.pid
+    assert guardian is not None
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    os.kill(guardian, signal.SIGKILL)
     while any(thread.name.endswith("(_succeed)") for thread in threading.enumerate()):
         os.sched_yield()
     assert guarded.groups == {2**22 + 1}

@@ -10,7 +10,7 @@ import pytest
 
 from runner.board.task import Task
 from runner.core.layout import Layout
-from runner.errors import ClaimLost, NotClaimable
+from runner.errors import ClaimLost, NotClaimable, OwnInbox
 from runner.team.mailbox import Mailbox
 from runner.team.outcome import (
     Done,
@@ -124,12 +124,16 @@ async def test_a_bad_key_ends_claiming_instead_of_failing_every_task(tmp_path: P
 
 
 async def test_a_bad_key_leaves_teammates_to_their_idle_timeout(tmp_path: Path) -> None:
-    layout, clock = make_board(tmp_path, [{}, {"blockedBy": [1]}]), FakeClock()
+    layout, clock = make_board(tmp_path, [{}, {}, {"blockedBy": [1]}]), FakeClock()
     work = Always(HandedBack(reason="401", stop_claiming=True))
     async with running_team(layout, work=work, members=["ann"], clock=clock) as team:
         await clock.advance(60)
         report = await team.finished()
-    assert [row.reason for row in report.tasks] == ["nobody to do it", "blocked by 1 (pending)"]
+    assert [row.reason for row in report.tasks] == [
+        "401",
+        "not done: claiming was stopped: 401",
+        "blocked by 1 (pending)",
+    ]
 
 
 async def test_a_lost_claim_writes_nothing(tmp_path: Path) -> None:
@@ -270,17 +274,29 @@ async def test_committed_mail_is_delivered_once(tmp_path: Path) -> None:
 
     async def work(assignment: Assignment, mate: Teammate) -> Outcome:
         assert isinstance(assignment, Task)
-        await mate.send("ann", "note to myself", topic="x")
+        await anyio.to_thread.run_sync(write, layout, "ann", "a note")
         mail = await mate.new_mail()
         assert mail is not None
         await mail.commit()
         await mail.commit()
-        return Done(result=[one.extra["topic"] for one in mail.messages])
+        return Done(result=[one.content for one in mail.messages])
 
     async with running_team(layout, work=work, members=["ann"], drain=True) as team:
         await team.finished()
-    assert on_disk(layout, 1)["result"] == ["x"]
+    assert on_disk(layout, 1)["result"] == ["a note"]
     assert len(events(team.journal, "message.delivered")) == 1
+
+
+async def test_a_message_to_oneself_is_refused(tmp_path: Path) -> None:
+    layout = make_board(tmp_path, [{}])
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        with pytest.raises(OwnInbox, match="to oneself is not sent"):
+            await mate.send("ann", "note to myself")
+        return Done()
+
+    async with running_team(layout, work=work, members=["ann"], drain=True) as team:
+        assert (await team.finished()).exit_code == 0
 
 
 async def test_claiming_by_hand_is_refused_while_a_task_is_open(tmp_path: Path) -> None:
