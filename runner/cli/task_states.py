@@ -85,7 +85,13 @@ def done(
         _verify(task, store.layout)
         verified = {"verify": "passed"}
     task = store.finish_by_hand(
-        task_id, claim_id=claim_id, owner=owner, force=force, result=value, facts=verified
+        task_id,
+        claim_id=claim_id,
+        owner=owner,
+        force=force,
+        result=value,
+        has_result=result is not None,
+        facts=verified,
     )
     boards.print_task(task, f"task {task.id} is completed", as_json=as_json)
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from runner.board.fields import words
 from runner.board.outlook import outlook
 from runner.core.ids import random_id
 from tests.board.conftest import ADA, Desk
@@ -57,6 +58,13 @@ def _work_through(desk: Desk, name: str, text: str) -> None:
     assert desk.raw("plain")["status"] == "completed"
     assert store.add({"subject": "new"}).key not in snapshot.tasks
     store.scan(settle=True)
+
+
+def test_what_is_nested_too_deep_to_be_shown_is_said_to_be() -> None:
+    value: list[object] = []
+    for _ in range(5000):
+        value = [value]
+    assert words(value) == "something nested too deep to show"
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from runner.board.outlook import outlook
 from runner.board.snapshot import Snapshot
 from tests.board.conftest import ADA, Desk
 
@@ -247,3 +248,47 @@ def test_leftovers_of_dead_saves_are_swept_when_old(desk: Desk) -> None:
         os.utime(path, (stamp, stamp))
     desk.store().claim(1, ADA)
     assert (old.exists(), young.exists()) == (False, True)
+
+
+def test_on_a_large_board_finished_tasks_are_looked_at_less_often_than_open_ones(
+    desk: Desk,
+) -> None:
+    desk.put(*({"id": number, "status": "completed"} for number in range(1, 300)))
+    desk.put({"id": 300}, {"id": 301})
+    store = desk.store()
+    desk.clock.tick_s = 0.001
+    store.scan()
+    desk.change(1, status="pending")
+    desk.change(300, priority=7)
+    desk.path(301).unlink()
+    desk.put({"id": 302})
+    seen = store.scan().tasks
+    assert (seen["300"].priority, "301" in seen, "302" in seen) == (7, False, True)
+    desk.clock.later(1)
+    assert store.scan().tasks["1"].status == "pending"
+
+
+def test_what_waits_for_a_ring_is_told_the_ring_it_is_in_or_the_first_it_waits_for(
+    desk: Desk,
+) -> None:
+    edges = {1: [2], 2: [1], 3: [4, 1], 4: [3], 5: [3], 6: [5], 7: [2], 8: []}
+    desk.put(*({"id": key, "blockedBy": blockers} for key, blockers in edges.items()))
+    snapshot = desk.store().scan()
+    said = {task.id: snapshot.reason(task) for task in snapshot.unfinished}
+    one, two = "waits for the cycle 1 -> 2 -> 1", "waits for the cycle 3 -> 4 -> 3"
+    assert said == {1: one, 2: one, 3: two, 4: two, 5: one, 6: one, 7: one, 8: None}
+
+
+def test_a_half_written_only_task_keeps_a_drain_until_it_is_whole_whoever_looked_before(
+    desk: Desk,
+) -> None:
+    whole = '{"id": 1, "subject": "whole"}'
+    desk.half_write(1, whole[:20])
+    desk.store().scan()  # the command's own look, before there is a team
+    store = desk.store("r1")
+    for _ in range(3):
+        assert not outlook(store.scan(), [ADA]).nothing_left
+        desk.clock.later(0.4)
+    desk.path(1).write_text(whole)
+    assert outlook(store.scan(), [ADA]).ready == ("1",)
+    assert store.claim_next(ADA) is not None
