@@ -33,7 +33,7 @@ async def submit(
     attempt.means.emit("task.reported", warnings=list(attempt.warnings))
     failure = await _failed_check(attempt)
     if failure is None:
-        attempt.ended = Done(result=verdict.data)
+        attempt.ended = Done(result=verdict.data, has_result=True)
         return attempt.result(call, ACCEPTED)
     return _refused_by_check(attempt, call, verdict, failure)
 

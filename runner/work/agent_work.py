@@ -72,6 +72,7 @@ class AgentWork:
             means = self.means(equipment, task, teammate, leftovers, transcript)
             _report_choice(means, equipment)
             attempt = await self.begin(means)
+            teammate.progress.spent = attempt.usage
             try:
                 return await self._see_through(attempt, assigned)
             finally:

@@ -61,7 +61,7 @@ async def _attempt(
         )
         if not verified.ok:
             return Failed(error=verified.report, result=result, usage=usage)
-    return Done(result=result, usage=usage)
+    return Done(result=result, has_result=True, usage=usage)
 
 
 async def _run(

@@ -292,7 +292,7 @@ def test_a_result_by_hand_has_to_fit_the_schema_of_the_task(cli: Cli) -> None:
     cli("tasks", "claim", "--owner", "ann", "1")
     refused = cli("tasks", "done", "1", "--owner", "ann", "--result", "{}")
     assert refused.code == 2
-    assert "'paths' is a required property" in refused.err
+    assert '"paths" is a required property' in refused.err
     assert cli.raw(1)["status"] == "in_progress"
     assert cli("tasks", "done", "1", "--owner", "ann", "--result", '{"paths": []}').code == 0
     assert cli.raw(1)["result"] == {"paths": []}

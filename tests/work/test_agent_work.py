@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
+from runner.core.settings import Budget
 from runner.team.outcome import Done, Failed, HandedBack, LimitReached
 from runner.testing import ScriptedModel, call, calls, say, submit
 from runner.work.history import INTERRUPTED
@@ -148,6 +149,28 @@ async def test_a_message_turn_has_no_contract_and_ends_when_no_call_is_made(stag
     assert "submit_result" not in offered
     assert "idle" in offered
     assert (stage.layout.transcripts / "ann" / "r1.jsonl").is_file()
+
+
+async def test_a_message_turn_has_the_limits_of_an_attempt(stage: Stage) -> None:
+    """Turns, time, budget, and going round in circles."""
+    limits = replace(stage.settings.limits, max_turns=2)
+    same = [call("ls")] * 5
+    endless = call("bash", command="sleep 60")
+    kinds = {
+        "max_turns": (replace(stage.settings, limits=limits), [call("ls"), call("find")]),
+        "repeated_calls": (stage.settings, same),
+        "budget": (replace(stage.settings, budget=Budget(tokens=10)), []),
+        "timeout": (replace(stage.settings, limits=replace(limits, timeout_s=0.2)), [endless]),
+    }
+
+    for limit, (settings, steps) in kinds.items():
+        stage.settings = settings
+        stage.post.arrive("hello", message_id=limit)
+        letter = await stage.post.receive()
+        assert letter is not None
+        outcome = await stage.work(letter, *steps, say("never asked for"))
+        assert isinstance(outcome, LimitReached)
+        assert outcome.limit == limit
 
 
 async def test_idle_ends_a_message_turn(stage: Stage) -> None:

@@ -153,6 +153,19 @@ def test_an_empty_result_becomes_a_marker_and_a_blank_reply_leaves_no_trace() ->
     assert answers.results[0].text == NO_OUTPUT
 
 
+def test_arguments_of_calls_are_made_valid_on_the_way_in_too() -> None:
+    history = History([UserTurn(text="go")])
+    odd = {"a \ud83d": ["\ud83d", {"b": ("\ud83d", float("inf"), 1.5)}]}
+    asked = ToolCall(id="\ud83d", name="\ud83d", arguments=odd, raw="\ud83d")
+
+    (kept,) = history.hear("", [asked])
+    history.tell("", [ToolResult(call_id=kept.id, name=kept.name, text="ok")])
+
+    history.for_request()
+    assert kept.arguments == {"a \ufffd": ["\ufffd", {"b": ["\ufffd", "Infinity", 1.5]}]}
+    assert (kept.id, kept.name, kept.raw) == ("\ufffd", "\ufffd", "\ufffd")
+
+
 def test_a_lone_surrogate_is_replaced_on_the_way_in_so_that_everything_encodes() -> None:
     history = History([UserTurn(text="bad \ud83d here")])
 

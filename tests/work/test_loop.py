@@ -228,7 +228,7 @@ async def test_one_bad_result_followed_by_a_good_one_succeeds(stage: Stage) -> N
     )
 
     assert isinstance(outcome, Done)
-    assert "$.data: 'summary' is a required property" in told(stage.scripted, 1)
+    assert '$.data: "summary" is a required property' in told(stage.scripted, 1)
     assert '"summary": string' in told(stage.scripted, 1)
 
 
@@ -258,11 +258,30 @@ async def test_a_result_after_a_reminder_counts(stage: Stage) -> None:
     assert isinstance(await stage.do(say("done"), submit("yes")), Done)
 
 
+async def test_a_number_that_json_has_not_is_a_bad_result_that_is_named(stage: Stage) -> None:
+    nan, endless = float("nan"), float("-inf")
+    outcome = await stage.do(
+        submit({"a": [1.5, nan]}),
+        call("create_task", subject="x", timeout=nan),
+        submit(endless),
+        submit(nan),
+    )
+
+    assert "- $.data.a[1]: NaN is no JSON value" in told(stage.scripted, 1)
+    assert "create_task: $.timeout: NaN is no JSON value" in told(stage.scripted, 2)
+    assert "- $.data: -Infinity is no JSON value" in told(stage.scripted, 3)
+    assert isinstance(outcome, Failed)
+    assert "(3 of 3 tries)" in outcome.error
+    assert not (stage.layout.tasks / "task_2.json").exists()
+    calls_told = [one for one in stage.transcript() if one["kind"] == "call"]
+    assert calls_told[0]["arguments"] == {"data": {"a": [1.5, "NaN"]}}
+
+
 async def test_null_data_is_kept_with_the_warning(stage: Stage) -> None:
     outcome = await stage.do(submit(None))
 
     assert isinstance(outcome, Done)
-    assert outcome.result is None
+    assert (outcome.result, outcome.has_result) == (None, True)
     assert NULL_DATA == "SYSTEM WARNING: Subagent called submit_result with null data."
     assert outcome.usage.to_json()["warnings"] == [NULL_DATA]
     assert stage.events("task.reported")[0]["warnings"] == [NULL_DATA]

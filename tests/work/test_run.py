@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import runner
 from runner.core.settings import Budget, MemberSpec, Settings
 from runner.errors import BoardNotFound, NoModel
 from runner.testing import FakeClock, ScriptedModel, call, make_board, running_team, submit
+from runner.work.messages import UserTurn
 from runner.work.run import run_team
 
 SOLO = Settings(members=(MemberSpec(name="ann"),))
@@ -54,6 +56,30 @@ async def test_without_a_model_nothing_is_claimed(tmp_path: Path) -> None:
 
     assert (layout.tasks / "task_2.json").read_bytes() == before
     assert not (tmp_path / "done").exists()
+
+
+async def test_a_null_result_that_was_handed_in_is_in_the_task_file(tmp_path: Path) -> None:
+    layout = make_board(tmp_path, [{"id": 1}])
+
+    await run_team(tmp_path, settings=SOLO, model=ScriptedModel([submit(None)]), home=tmp_path)
+
+    written = json.loads((layout.tasks / "task_1.json").read_bytes())
+    assert (written["status"], written.get("result", "missing")) == ("completed", None)
+
+
+async def test_a_message_to_oneself_is_refused_and_the_task_goes_on(tmp_path: Path) -> None:
+    make_board(tmp_path, [{"id": 1}])
+    model = ScriptedModel([call("send_message", to="ann", text="hello"), submit("ok")])
+
+    report = await run_team(tmp_path, settings=SOLO, model=model, home=tmp_path)
+
+    assert report.exit_code == 0
+    turn = model.requests[1].turns[-1]
+    assert isinstance(turn, UserTurn)
+    (answer,) = turn.results
+    assert answer.is_error
+    assert "is you" in answer.text
+    assert not (tmp_path / ".team/inbox/ann.jsonl").exists()
 
 
 async def test_settings_come_from_team_yaml_and_the_environment(tmp_path: Path) -> None:

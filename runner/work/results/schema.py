@@ -87,7 +87,9 @@ def _in_json(error: Any) -> str:
     if error.validator is None:
         return f"nothing is allowed here, found {as_json(error.instance)}"
     text = str(error.message)
-    for value in (error.instance, error.validator_value):
+    expected = error.validator_value
+    parts = expected if isinstance(expected, list) else ()
+    for value in (error.instance, expected, *parts):
         text = text.replace(repr(value), as_json(value))
     return text
 

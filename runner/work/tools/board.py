@@ -11,7 +11,10 @@ from runner.board.snapshot import State
 from runner.core.files import encode_json
 from runner.core.ids import key_of, order_key, safe_name
 from runner.errors import ToolError
+from runner.work.json_values import as_json
 from runner.work.messages import ToolSpec
+from runner.work.results.jtd import SchemaInvalid
+from runner.work.results.schema import read_schema
 from runner.work.tools.base import Tool, Toolbox, ToolContext, parameters
 
 if TYPE_CHECKING:
@@ -29,7 +32,9 @@ def create_task_tool(toolbox_of: ToolboxOf) -> Tool:
         own = toolbox_of(context.agent)
         if "verify" in arguments and "bash" not in own.tools:
             raise ToolError("verify holds commands; only an agent that has bash may set it")
-        fields = dict(arguments)
+        fields = {**arguments, "subject": arguments["subject"].strip()}
+        _check_schema(fields)
+        await _check_blockers(fields, context)
         if "owner" in fields:
             safe_name("owner", fields["owner"])
         if "agent" in fields:
@@ -43,10 +48,28 @@ def create_task_tool(toolbox_of: ToolboxOf) -> Tool:
         elif context.agent.tools is not None or context.agent.disallowed_tools:
             # without a name it would run with whatever agent its claimer has
             fields["agent"] = context.agent.name
-        task = await context.teammate.board.add(fields)
+        task = await context.teammate.board.add(fields, by=context.teammate.name)
         return f"created task #{task.id}: {task.subject}"
 
     return Tool(run=create_task, spec=_CREATE_TASK)
+
+
+def _check_schema(fields: Mapping[str, Any]) -> None:
+    """One that cannot be used would make the task a refused one. Raises: ToolError."""
+    if "schema" in fields:
+        try:
+            read_schema(fields["schema"])
+        except SchemaInvalid as error:
+            raise ToolError(f"the schema cannot be used: {error}") from error
+
+
+async def _check_blockers(fields: Mapping[str, Any], context: ToolContext) -> None:
+    """One that is not there would block for ever. Raises: ToolError."""
+    if fields.get("blockedBy"):
+        snapshot = await context.teammate.board.scan()
+        unknown = [one for one in fields["blockedBy"] if key_of(one) not in snapshot.tasks]
+        if unknown:
+            raise ToolError(f"blockedBy: there is no task {', '.join(map(as_json, unknown))}")
 
 
 Spawns = tuple[str, ...] | Literal["*"] | None
@@ -87,9 +110,15 @@ def _line(snapshot: Snapshot, task: Task) -> str:
     facts += [f"agent {task.agent}"] if task.agent else []
     reason = snapshot.reason(task)
     facts += [reason] if reason else []
-    return f"#{task.id} [{snapshot.state(task)}] {task.subject}" + (
-        f" ({'; '.join(facts)})" if facts else ""
-    )
+    line = f"#{task.id} [{snapshot.state(task)}] {task.subject}"
+    return (f"{line} ({'; '.join(facts)})" if facts else line).translate(_ESCAPES)
+
+
+_ESCAPES = {
+    code: chr(code).encode("unicode_escape").decode()
+    for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
+}
+"""What would end a line of the list, or forge another one."""
 
 
 async def _claim_task(arguments: Mapping[str, Any], context: ToolContext) -> str:
@@ -119,7 +148,10 @@ _CREATE_TASK = ToolSpec(
         agent={"type": "string", "description": "Agent definition to use."},
         required_role={"type": "string", "description": "Only this role may claim it."},
         owner={"type": "string", "description": "Only this teammate may claim it."},
-        priority={"type": "integer", "description": "Higher comes first; default 0."},
+        priority={
+            "type": ["integer", "string"],
+            "description": "Higher comes first; default 0. Or urgent, high, normal, low.",
+        },
         verify={
             "type": "array",
             "items": {"type": "string"},

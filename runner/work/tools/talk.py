@@ -14,8 +14,6 @@ async def _send_message(arguments: Mapping[str, Any], context: ToolContext) -> s
     to, text = arguments["to"], arguments["text"]
     if not text.strip():
         raise ToolError("the message is empty")
-    if to == context.teammate.name:
-        raise ToolError(f"{to} is you: nobody else would read it, so go on with your work")
     await context.teammate.send(to, text)
     return f"sent to {to}"
 

@@ -296,6 +296,36 @@ anyio.run(main)
     assert is_empty(tmp_path)
 
 
+async def test_a_command_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:
+    program = r"""
+import os, sys
+from pathlib import Path
+import anyio
+from runner.team.guardian import ProcessGroups
+from runner.work.processes.commands import run_command
+
+async def main():
+    here = Path(sys.argv[1])
+    for command in ("echo \u20ac \U0001f600 $ODD | od -An -tx1", ["echo", "\ud83d"]):
+        result = await run_command(command, cwd=here, timeout_s=5, processes=ProcessGroups())
+        sys.stdout.write(result.output)
+
+try:
+    anyio.run(main)
+except Exception as error:
+    sys.stdout.write(f"{type(error).__name__} {ascii(str(error))}")
+"""
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "ODD": "\udce9"}
+    ran = await anyio.run_process(
+        [sys.executable, "-c", program, str(tmp_path)], env={**os.environ, **plain}
+    )
+
+    output = ran.stdout.decode()
+    assert output.split()[:10] == "e2 82 ac 20 f0 9f 98 80 20 e9".split()
+    assert "ToolError" in output
+    assert "could not be started" in output
+
+
 async def test_many_long_commands_leave_the_thread_pool_free(
     tmp_path: Path, processes: ProcessGroups
 ) -> None:

@@ -32,7 +32,7 @@ def test_data_that_fits_is_the_result() -> None:
     [
         ({}, "$.data: missing"),
         ({"summary": "x", "count": 1}, "$.data: missing"),
-        ({"data": {"result": {"summary": "x"}}}, "$.data: 'summary' is a required property"),
+        ({"data": {"result": {"summary": "x"}}}, '$.data: "summary" is a required property'),
         ({"data": {"summary": "x", "count": "many"}}, '$.data.count: "many" is not of type'),
         ({"data": None}, '$.data: null is not of type "object"'),
         ({"error": 3}, "$.error: must be a text, found integer"),

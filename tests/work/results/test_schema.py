@@ -31,8 +31,30 @@ def test_a_value_that_fits_a_type_definition_has_no_problems() -> None:
 def test_every_problem_names_its_path() -> None:
     problems = read_schema(REVIEW).problems({"verdict": "ok", "findings": [{"line": -1}]})
 
-    assert "$.findings[0]: 'file' is a required property" in problems
+    assert '$.findings[0]: "file" is a required property' in problems
     assert any(problem.startswith("$.findings[0].line: -1") for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "said"),
+    [
+        ({"type": "object"}, None, '$: null is not of type "object"'),
+        ({"type": ["string", "null"]}, True, '$: true is not of type "string", "null"'),
+        ({"enum": [True, None, "a"]}, False, '$: false is not one of [true, null, "a"]'),
+        ({"const": {"a": None}}, [None], '$: {"a": null} was expected'),
+        ({"type": "array", "maxItems": 1}, [None, True], "$: [null, true] is too long"),
+        (
+            {"properties": {"a": False}, "type": "object"},
+            {"a": None},
+            "$: nothing is allowed here, found null",
+        ),
+        ({"anyOf": [{"type": "string"}]}, [False], "$: [false] is not valid under any"),
+    ],
+)
+def test_problems_speak_json(schema: Any, value: Any, said: str) -> None:
+    (problem,) = read_schema(schema).problems(value)
+
+    assert problem.startswith(said)
 
 
 def test_more_problems_than_can_be_read_are_counted() -> None:

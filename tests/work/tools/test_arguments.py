@@ -44,6 +44,7 @@ def test_a_lone_surrogate_is_replaced_on_the_way_in() -> None:
         ("read", {"path": "a", "offset": 0}, "'offset' must be at least 1"),
         ("read", {"path": "a", "offset": "1"}, "'offset' must be integer, not string"),
         ("read", {"path": "a", "offset": True}, "'offset' must be integer, not boolean"),
+        ("create_task", {"subject": "x", "blockedBy": [None]}, "string, not null"),
         ("claim_task", {"id": 1.5}, "'id' must be integer or string, not number"),
         ("list_tasks", {"state": "done"}, "'state' must be one of ready, assigned"),
         ("create_task", {"subject": "x", "blockedBy": "5"}, "must be array, not string"),

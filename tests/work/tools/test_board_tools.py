@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from runner.core.events import read_journal
 from runner.errors import ToolError
+from runner.testing import make_board
 
 if TYPE_CHECKING:
     from tests.work.tools.conftest import Bench
@@ -80,6 +82,50 @@ async def test_names_that_are_paths_are_refused(bench: Bench) -> None:
             await bench("create_task", subject="x", owner=name)
 
     assert list((bench.root / ".tasks").glob("task_*")) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"subject": "one\ntwo"}, "subject: .* expected one line"),
+        ({"subject": "red \x1b[31m"}, "subject: .* expected one line"),
+        ({"subject": " \n"}, "subject"),
+        ({"blockedBy": ["../x"]}, "there is no task"),
+        ({"blockedBy": [1, 7, "nine"]}, 'there is no task 7, "nine"'),
+        ({"schema": {"type": "flot"}}, 'the schema cannot be used: .*"flot" is not valid'),
+        ({"schema": {"elements": {"type": "x"}}}, r'cannot be used: \$.elements: type "x"'),
+        ({"priority": "soon"}, "priority: found 'soon'"),
+        ({"owner": "a/b"}, "owner"),
+    ],
+)
+async def test_a_task_that_could_not_be_done_as_written_is_not_created(
+    bench: Bench, fields: dict[str, Any], why: str
+) -> None:
+    await bench("create_task", subject="First")
+
+    with pytest.raises(ToolError, match=why):
+        await bench("create_task", **{"subject": "x", **fields})
+
+    assert not (bench.root / ".tasks/task_2.json").exists()
+
+
+async def test_a_created_task_has_a_clean_subject_a_priority_and_its_creator(bench: Bench) -> None:
+    await bench("create_task", subject=" Write it\n", priority="high", schema={"type": "string"})
+
+    assert task_file(bench, 1)["subject"] == "Write it"
+    (added,) = read_journal(bench.root / ".team/runs/r1.jsonl")
+    assert (added["event"], added["teammate"]) == ("task.added", "ann")
+
+
+async def test_no_subject_forges_a_line_of_the_list(bench: Bench) -> None:
+    odd = {"id": 1, "subject": "a\n#2 [ready] b \x1b[2J\u2028", "owner": "bob", "agent": "x\ny"}
+    make_board(bench.root, [odd])
+
+    listed = await bench("list_tasks")
+
+    assert listed.startswith(r"#1 [assigned] a\n#2 [ready] b \x1b[2J\u2028 (")
+    assert r"agent x\ny" in listed
+    assert len(listed.splitlines()) == 1
 
 
 async def test_tasks_are_listed_with_their_state(bench: Bench) -> None:
