@@ -30,7 +30,8 @@ from runner.work.tools import toolbox
 from runner.work.tools.base import Toolbox
 
 FALLBACK_AGENT = "task"
-NO_WORKTREES = "a worktree of its own is not part of this version"
+NO_WORKTREES = "own worktrees are not part of this version"
+NO_PLAN_MODE = "plan mode is not part of this version"
 
 
 class Refusal(Exception):
@@ -95,8 +96,8 @@ class Admission:
 
     def look_at(self, task: Task, claimant: Claimant, discovery: Discovery) -> None:
         """Raises: Refusal, when the task cannot be begun by this claimant."""
-        if task.isolated or self._settings.isolation:
-            raise Refusal(f"isolated: {NO_WORKTREES}")
+        if self._settings.isolation:
+            raise Refusal(f"isolation in the settings: {NO_WORKTREES}")
         if task.run is None:
             self._equip(task, claimant, discovery)
 
@@ -124,8 +125,8 @@ class Admission:
 
     def _equip(self, task: Task | None, claimant: Claimant, discovery: Discovery) -> Equipment:
         agent = self._agent(task, claimant, discovery)
-        if (task is not None and task.plan) or agent.plan_mode:
-            raise Refusal("plan: plan mode is not part of this version")
+        if agent.plan_mode:
+            raise Refusal(f"agent {agent.name!r}: {NO_PLAN_MODE}")
         if agent.isolation:
             asked = f"isolation of agent {agent.name!r} ({agent.isolation})"
             raise Refusal(f"{asked}: {NO_WORKTREES}")

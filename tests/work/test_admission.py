@@ -58,10 +58,8 @@ async def test_an_unknown_agent_is_refused_with_the_names_there_are(
 @pytest.mark.parametrize(
     ("fields", "settings", "why"),
     [
-        ({"plan": True}, {}, "plan mode is not part of this version"),
-        ({"isolated": True}, {}, "worktree of its own is not part of this version"),
-        ({"isolated": True, "run": "true"}, {}, "worktree"),
-        ({}, {"isolation": True}, "worktree"),
+        ({}, {"isolation": True}, "own worktrees are not part of this version"),
+        ({"run": "true"}, {"isolation": True}, "isolation in the settings"),
         ({"agent": "task"}, {"disabled_agents": frozenset({"task"})}, "switched off"),
         ({"schema": {"type": "flot"}}, {}, "the schema of the task cannot be used"),
         ({}, {"schema": {"elements": 1}}, "the schema in team.yaml cannot be used"),
@@ -77,7 +75,7 @@ async def test_what_cannot_be_done_here_is_refused_with_the_reason(
 @pytest.mark.parametrize(
     ("front", "why"),
     [
-        ({"permissionMode": "plan"}, "plan mode"),
+        ({"permissionMode": "plan"}, "agent 'odd': plan mode is not part of this version"),
         ({"isolation": "worktree"}, "isolation of agent 'odd' (worktree)"),
         ({"isolation": "remote"}, "isolation of agent 'odd' (remote)"),
         ({"tools": "teleport"}, "can use none of its tools"),
