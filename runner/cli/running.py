@@ -73,13 +73,16 @@ async def _run(layout: Layout, settings: Settings, order: Order) -> tuple[Report
     _check_known(layout, await watcher.look(), order.only)
     _announce(team, write)
     report: Report | None = None
-    failure: RunnerError | None = None
+    failure: RunnerError | OSError | None = None
     async with anyio.create_task_group() as group:
         await group.start(_stop_on_signals, team)
         group.start_soon(watcher.keep)
         try:
             report = await team.run()
-        except RunnerError as error:  # carried out of the group as itself, not as a group of one
+        except (
+            RunnerError,
+            OSError,
+        ) as error:  # carried out of the group as itself, not as a group of one
             failure = error
         group.cancel_scope.cancel()
     await watcher.end()

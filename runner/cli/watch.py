@@ -43,6 +43,7 @@ class Watcher(ABC):
         self.team = team
         self.clock = SystemClock()
         self.subjects: dict[Any, str] = {}
+        self._last: Snapshot | None = None
         self._queue: deque[dict[str, Any]] = deque()
         team.journal.subscribe(self._queue.append)
 
@@ -55,8 +56,18 @@ class Watcher(ABC):
         await self.look()
 
     async def look(self) -> Snapshot:
-        """The board now; remembers the subjects."""
-        snapshot = await self.team.board.scan()
+        """The board now; remembers the subjects.
+
+        One that cannot be looked at any more is shown as it was: the team says what is wrong.
+        Raises: OSError, at the first look.
+        """
+        try:
+            snapshot = await self.team.board.scan()
+        except OSError:
+            if self._last is None:
+                raise
+            snapshot = self._last
+        self._last = snapshot
         for task in snapshot.tasks.values():
             # reports and events have ids as written, teammates the normalised ones
             self.subjects[task.id] = self.subjects[task.key] = task.subject

@@ -20,7 +20,7 @@ from runner.core.events import Journal
 from runner.core.ids import Key, key_of, random_id, safe_name
 from runner.core.layout import Layout
 from runner.core.settings import Settings
-from runner.errors import ConfigError
+from runner.errors import ConfigError, UsageError
 from runner.team.guardian import GuardedGroups
 from runner.team.report import Report, TeammateRow, judge
 from runner.team.roster import Roster
@@ -128,13 +128,17 @@ class Team:
         """Run the team to its end.
 
         Raises, at the start: what `preflight` raises (nothing was claimed or written), UsageError,
-        BoardBusy, SaveFailed.
+        BoardBusy, SaveFailed. At the end: OSError, when the board cannot be looked at any more.
         """
         if self._preflight is not None:
             snapshot = await self.board.scan()
             await anyio.to_thread.run_sync(self._preflight, snapshot, self._only)
         started = self.clock.now()
-        lock = await anyio.to_thread.run_sync(RunLock.start, self.layout, self.run_id)
+        try:
+            lock = await anyio.to_thread.run_sync(RunLock.start, self.layout, self.run_id)
+        except OSError as error:
+            reason = f"{error.filename}: {error.strerror}"
+            raise UsageError(f"{reason}; a run keeps its state below {self.layout.team}") from error
         processes = GuardedGroups(lock.descriptor, self.run_id)
         roster = Roster(self.layout, run=self.run_id, team=self.settings.team, clock=self.clock)
         try:

@@ -24,6 +24,7 @@ from runner.team.types import Assignment
 
 _SAVE_PAUSE_S = 0.5
 _MAX_SAVE_PAUSE_S = 10.0
+_MAX_TRIES_WITHOUT_BOARD = 8
 
 
 class Working:
@@ -97,6 +98,7 @@ async def settle(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> N
 
     Not interrupted by a cancellation. A board that is busy or a file that cannot be written is
     tried again for as long as the run lives: what is finished is not done a second time.
+    Raises: OSError, when the whole board could not be looked at for half a minute.
     """
     with state.shielded():
         try:
@@ -106,7 +108,7 @@ async def settle(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> N
 
 
 async def _patiently(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> None:
-    pause_s = _SAVE_PAUSE_S
+    pause_s, without_board = _SAVE_PAUSE_S, 0
     while True:
         try:
             return await _write(state, seat, task, outcome)
@@ -117,6 +119,9 @@ async def _patiently(state: RunState, seat: Seat, task: Task, outcome: Outcome) 
             if state.hurried:
                 # stale as soon as this process is gone
                 return None
+            without_board += isinstance(error, OSError)
+            if without_board == _MAX_TRIES_WITHOUT_BOARD:
+                raise
         await state.pulse.wait_until(lambda: state.hurried, pause_s)
         pause_s = min(pause_s * 2, _MAX_SAVE_PAUSE_S)
 

@@ -19,7 +19,7 @@ from runner.core.clock import SystemClock
 from runner.core.files import locked
 from runner.core.layout import Layout
 from runner.core.settings import Budget, Limits, MemberSpec, Settings
-from runner.errors import ConfigError, SaveFailed
+from runner.errors import ConfigError, SaveFailed, UsageError
 from runner.team.mailbox import Mailbox
 from runner.team.outcome import Done, HandedBack, Outcome, Usage
 from runner.team.requests import ask_to_stop, read_request
@@ -517,6 +517,37 @@ async def test_a_result_that_cannot_be_saved_is_kept_until_it_can(
     assert sorted(runs) == ["1", "2"]
     assert (on_disk(layout, 1)["attempt"], on_disk(layout, 1)["result"]) == (1, "sure")
     assert capsys.readouterr().err.count("result_not_saved") == 1
+
+
+async def test_a_board_that_is_gone_for_good_ends_the_run_with_its_path(tmp_path: Path) -> None:
+    layout, clock, go = make_board(tmp_path, [{}]), FakeClock(), anyio.Event()
+    errors = list[OSError]()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        await go.wait()
+        spoil(layout)
+        return Done()
+
+    async def run(team: Team) -> None:
+        try:
+            await team.run()
+        except OSError as error:
+            errors.append(error)
+
+    team = Team(layout, Settings(), work, clock=clock)
+    async with anyio.create_task_group() as group:
+        group.start_soon(run, team)
+        await clock.settle()
+        go.set()
+        await clock.advance(120)
+    assert [error.filename for error in errors] == [str(layout.tasks)]
+
+
+async def test_a_state_folder_that_is_a_file_is_refused_at_the_start(tmp_path: Path) -> None:
+    layout = make_board(tmp_path, [{}])
+    layout.team.touch()
+    with pytest.raises(UsageError, match=r"\.team: File exists"):
+        await Team(layout, Settings(), finish).run()
 
 
 async def test_a_stop_gives_up_a_result_that_cannot_be_saved(tmp_path: Path) -> None:
