@@ -117,7 +117,7 @@ class Folder:
         self._broken: dict[str, Entry] = {}
         self._pending_of: dict[Key, tuple[str | None, Pending]] = {}
         self._finished: set[str] = set()
-        self._listing: frozenset[str] = frozenset()
+        self._listing: list[str] = []
         self._names: list[str] = []
         self._known: list[Signature | None] = []
         self._known_version = -1
@@ -130,10 +130,10 @@ class Folder:
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:
-            self._take_listing(frozenset())
+            self._take_listing([])
             return
         try:
-            listing = frozenset(os.listdir(descriptor))  # noqa: PTH208 - relative to the folder
+            listing = os.listdir(descriptor)  # noqa: PTH208 - relative to the open folder
             if listing != self._listing:
                 self._take_listing(listing)
             changed = self._changed(descriptor, finished=finished)
@@ -183,7 +183,7 @@ class Folder:
         items = (*self.pending.get(name, ()), *self.pending.get(None, ()))
         return (self.tasks[key] for _, _, key in items if key in self.tasks)
 
-    def _take_listing(self, listing: frozenset[str]) -> None:
+    def _take_listing(self, listing: list[str]) -> None:
         self._listing = listing
         self._names = [name for name in listing if is_task_file(name)]
         self._known_version = -1
