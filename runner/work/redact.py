@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached, Lost, Outcome
+from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached, Outcome
 from runner.work.json_values import with_texts
 from runner.work.processes.environment import tool_environment
 
@@ -47,7 +47,7 @@ def redacted(outcome: Outcome, redact: Callable[[str], str]) -> Outcome:
             return replace(outcome, error=redact(outcome.error))
         case HandedBack():
             return replace(outcome, reason=redact(outcome.reason))
-        case Lost():
+        case _:
             return replace(outcome, found=redact(outcome.found))
 
 

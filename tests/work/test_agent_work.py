@@ -53,6 +53,19 @@ async def test_the_history_is_carried_to_the_next_task_and_the_identity_is_not_d
     assert len(stage.events("identity.injected")) == 1
 
 
+async def test_name_role_agent_task_and_tools_are_told_anew_for_every_task(stage: Stage) -> None:
+    stage.agent("reviewer", body="You only look.", tools="read, grep")
+    for task_id in (1, 2):
+        await stage.do(submit(task_id), task_id=task_id, agent="reviewer")
+
+        (request,) = stage.scripted.requests
+        assert "You are ann, role: coder, team: red, agent: reviewer." in request.system
+        assert f"Your open task: task #{task_id}: " in request.system
+        assert "You only look." in request.system
+        assert [spec.name for spec in request.tools] == ["read", "grep", "submit_result", "idle"]
+        assert [turn for turn in request.turns if turn == PAIR[0]] == [PAIR[0]]
+
+
 @pytest.mark.parametrize(("carried", "inserted"), [(3, True), (4, False)])
 async def test_identity_is_inserted_at_three_carried_messages_and_not_at_four(
     stage: Stage, carried: int, inserted: bool

@@ -201,6 +201,14 @@ def test_a_lone_surrogate_is_replaced_on_the_way_in_so_that_everything_encodes()
             ],
             "not an object",
         ),
+        (
+            [
+                UserTurn(text="a"),
+                AssistantTurn(calls=(ToolCall(id="x", name="read", arguments={"a": "\ud83d"}),)),
+                UserTurn(results=(result("x"),)),
+            ],
+            "arguments that JSON in UTF-8 cannot hold",
+        ),
     ],
 )
 def test_a_broken_rule_is_found_and_named(turns: list[Turn], rule: str) -> None:

@@ -11,11 +11,24 @@ import pytest
 import runner
 from runner.core.settings import Budget, MemberSpec, Settings
 from runner.errors import BoardNotFound, NoModel
-from runner.testing import FakeClock, ScriptedModel, call, make_board, running_team, submit
+from runner.testing import (
+    FakeClock,
+    ScriptedModel,
+    call,
+    calls,
+    give_up,
+    make_board,
+    running_team,
+    submit,
+)
 from runner.work.messages import UserTurn
 from runner.work.run import run_team
 
 SOLO = Settings(members=(MemberSpec(name="ann"),))
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
 
 
 async def test_a_team_does_the_whole_board_and_reports_it(tmp_path: Path) -> None:
@@ -80,6 +93,54 @@ async def test_a_message_to_oneself_is_refused_and_the_task_goes_on(tmp_path: Pa
     assert answer.is_error
     assert "is you" in answer.text
     assert not (tmp_path / ".team/inbox/ann.jsonl").exists()
+
+
+async def test_a_task_whose_agent_is_not_there_is_not_burnt_and_one_that_cannot_do_it_fails(
+    tmp_path: Path,
+) -> None:
+    agents = tmp_path / ".claude" / "agents"
+    agents.mkdir(parents=True)
+    for name in ("reader", "other"):
+        text = f"---\nname: {name}\ndescription: d\ntools: Read\n---\nLook.\n"
+        (agents / f"{name}.md").write_text(text, encoding="utf-8")
+    wanted = ("no-such-agent", "Reader", "reader")
+    layout = make_board(tmp_path, [{"id": n, "agent": name} for n, name in enumerate(wanted, 1)])
+    before = [(layout.tasks / f"task_{n}.json").read_bytes() for n in (1, 2)]
+    model = ScriptedModel([call("write", path="a.txt", content="A"), give_up("I can only read")])
+
+    report = await run_team(tmp_path, settings=SOLO, model=model, home=tmp_path)
+
+    assert [(layout.tasks / f"task_{n}.json").read_bytes() for n in (1, 2)] == before
+    reasons = {task.id: task.reason or task.error for task in report.tasks}
+    assert (reasons[1] or "").startswith('Unknown agent "no-such-agent". Available: other, reader')
+    assert (reasons[2] or "").startswith('Unknown agent "Reader". Available: other, reader')
+    assert reasons[3] == "I can only read"
+    assert not (tmp_path / "a.txt").exists()
+
+
+async def test_no_name_that_a_model_gives_becomes_a_path(tmp_path: Path) -> None:
+    root = tmp_path / "deep" / "root"
+    make_board(root, [{"id": 1}])
+    odd = ["../../outside", "..", "a/b", "C:x", "x" * 300, "con", "x\0y", ""]
+    doors = [
+        *(call("send_message", to=name, text="hello") for name in odd),
+        *(call("claim_task", id=name) for name in odd),
+        *(call("list_tasks", id=name) for name in odd),
+        *(call("create_task", subject="x", owner=name) for name in odd if name),
+        *(call("create_task", subject="x", agent=name) for name in odd if name),
+        *(call("create_task", subject="x", blockedBy=[name]) for name in odd),
+        *(call("write", path=name, content="x") for name in odd[:2]),
+    ]
+    model = ScriptedModel([calls(*doors), submit(1)])
+
+    await run_team(root, settings=SOLO, model=model, home=root)
+
+    turn = model.requests[1].turns[-1]
+    assert isinstance(turn, UserTurn)
+    assert all(result.is_error and "unexpectedly" not in result.text for result in turn.results)
+    assert names_in(tmp_path) + names_in(root.parent) == ["deep", "root"]
+    assert names_in(root) == [".tasks", ".team"]
+    assert names_in(root / ".tasks") == ["task_1.json"]
 
 
 async def test_settings_come_from_team_yaml_and_the_environment(tmp_path: Path) -> None:
