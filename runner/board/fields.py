@@ -15,7 +15,7 @@ from typing import Any
 from runner.board.task import Claim, Status
 from runner.core.clock import from_iso
 from runner.core.ids import Key, is_safe, key_of
-from runner.core.readers import written_number
+from runner.core.readers import finite_number, written_number
 
 
 class NotUnderstood(Exception):
@@ -102,7 +102,7 @@ def priority(value: object) -> int:
         if word in _PRIORITIES:
             return _PRIORITIES[word]
         value = written_number(word)
-    number = _finite(value)
+    number = finite_number(value)
     if number is None:
         raise NotUnderstood("a whole number, or urgent, high, medium, normal or low")
     return math.floor(number)
@@ -117,20 +117,10 @@ def yes_no(value: object) -> bool:
 
 
 def seconds(value: object) -> float:
-    number = _finite(written_number(value))
+    number = finite_number(written_number(value))
     if number is None or number <= 0:
         raise NotUnderstood("a number of seconds above 0")
     return float(number)
-
-
-def _finite(value: object) -> int | float | None:
-    """A number that a float can hold, as it is; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        return value if math.isfinite(value) else None
-    except OverflowError:  # a whole number of more than 308 digits
-        return None
 
 
 def count(value: object, *, least: int) -> int:

@@ -34,6 +34,16 @@ def written_number(value: object) -> object:
     return value
 
 
+def finite_number(value: object) -> int | float | None:
+    """A number that a float can hold, as it is; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:  # a whole number of more than 308 digits
+        return None
+
+
 def text(value: Any) -> str:
     if isinstance(value, str) and value.strip():
         return value
@@ -66,11 +76,9 @@ def one_of(*words: str) -> Reader:
 
 def number(*, above: float | None = None, least: float = 0) -> Reader:
     def read(value: Any) -> float:
-        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-            if above is not None and value > above:
-                return float(value)
-            if above is None and value >= least:
-                return float(value)
+        found = finite_number(value)
+        if found is not None and (found >= least if above is None else found > above):
+            return float(found)
         raise Unfit(
             f"a number above {above:g}" if above is not None else f"a number from {least:g} up"
         )

@@ -199,6 +199,7 @@ def test_a_null_value_or_an_empty_file_sets_nothing(tmp_path: Path) -> None:
         ("limits: {poll_interval: 0}\n", "limits.poll_interval", "a number above 0"),
         ("limits: {grace: -1}\n", "limits.grace", "a number from 0 up"),
         ("limits: {idle_timeout: .inf}\n", "limits.idle_timeout", "a number above 0"),
+        (f"limits: {{grace: {10**400}}}\n", "limits.grace", "a number from 0 up"),
         ("budget: {usd: lots}\n", "budget.usd", "a number from 0 up"),
         ("model: 5\n", "model", "a text"),
         ("history: keep\n", "history", "one of carry, fresh"),
