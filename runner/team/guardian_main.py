@@ -66,15 +66,15 @@ def kill_marked(marker: bytes, *, proc: str = _PROC) -> int:
     return _strike(lambda pid, _: _is_marked(f"{proc}/{pid}", marker), proc)
 
 
-def lives(pid: int) -> bool:
+def lives(pid: int, *, proc: str = _PROC) -> bool:
     """Whether a process runs. Where there is no /proc, a zombie counts too."""
-    if os.path.isdir(_PROC):  # noqa: PTH112 - as above
-        return _living(f"{_PROC}/{pid}") is not None
-    try:  # only on macOS: no /proc
+    if os.path.isdir(proc):  # noqa: PTH112 - as above
+        return _living(f"{proc}/{pid}") is not None
+    try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except PermissionError:  # only on macOS: somebody else's
         return True
     return True
 

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 from runner.core.clock import Clock, to_iso
 from runner.core.files import (
+    LOCK_TIMEOUT_S,
     append_line,
     atomic_write,
     clean_text,
@@ -95,7 +96,7 @@ class Mailbox:
     def append(self, message: Message) -> None:
         """Put one message at the end. Raises: SaveFailed, BoardBusy."""
         self._layout.ensure_team()
-        with locked(self._lock_file):
+        with locked(self._lock_file, timeout_s=LOCK_TIMEOUT_S):
             append_line(self.path, encode_line(message.to_json()))
 
     def read(self, taken: Cursor = NOWHERE) -> Batch:
@@ -103,7 +104,7 @@ class Mailbox:
 
         Damaged lines are copied to `NAME.damaged.jsonl` once. Raises: BoardBusy.
         """
-        with locked(self._lock_file):
+        with locked(self._lock_file, timeout_s=LOCK_TIMEOUT_S):
             saved = self._load()
             try:
                 stream = self.path.open("rb")
@@ -127,7 +128,7 @@ class Mailbox:
 
     def commit(self, upto: Cursor) -> None:
         """Remember that everything before `upto` is read; an older place changes nothing."""
-        with locked(self._lock_file):
+        with locked(self._lock_file, timeout_s=LOCK_TIMEOUT_S):
             saved = self._load()
             try:
                 with self.path.open("rb") as stream:

@@ -190,9 +190,8 @@ class RunState:
 
         Real time, whatever the clock: this is about other processes.
         """
-        if not self.hurried:
-            self.hurried = True
-            self._last_moment = anyio.current_time() + _LAST_WRITE_S
+        self.hurried = True
+        self._last_moment = anyio.current_time() + _LAST_WRITE_S
         for scope in self._writes:
             scope.deadline = self._last_moment
         self.pulse.beat()

@@ -144,8 +144,6 @@ def test_a_killed_guardian_is_replaced_by_one_that_knows_all_groups(
     first = guarded.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
-    os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
-
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as second:
         guarded.add(second.pid)
         assert guarded.pid not in (None, first)
@@ -204,7 +202,10 @@ def test_a_guardian_that_cannot_live_is_not_replaced_without_end(
     os.kill(guardian, signal.SIGKILL)
     while any(thread.name.endswith("(_succeed)") for thread in threading.enumerate()):
         os.sched_yield()
-    assert guarded.groups == {2**22 + 1}
+    monkeypatch.undo()
+    guarded.add(2**22 + 2)
+    assert guarded.pid is not None
+    assert guardian_main.lives(guarded.pid), "the next command has one again"
 
 
 def test_zombies_count_as_gone(sleeper: subprocess.Popen[bytes]) -> None:
@@ -234,8 +235,25 @@ def test_without_proc_only_groups_are_killed(
 ) -> None:
     nowhere = str(tmp_path / "none")
     assert guardian_main.kill_marked(b"X=1", proc=nowhere) == 0
+    guardian_main.kill({2**22 + 1}, b"X=1", proc=nowhere)
+    assert guardian_main.lives(sleeper.pid, proc=nowhere)
+    assert not guardian_main.lives(2**22 + 1, proc=nowhere)
     guardian_main.kill({sleeper.pid}, b"X=1", proc=nowhere)
     assert sleeper.wait(timeout=5) == -signal.SIGKILL
+
+
+def test_what_does_not_die_is_not_waited_for_without_end(tmp_path: Path) -> None:
+    stuck, gone = tmp_path / str(2**22 + 1), tmp_path / str(2**22 + 2)
+    stuck.mkdir()
+    gone.mkdir()
+    (stuck / "stat").write_text(f"{stuck.name} (a (b) c) D 1 {stuck.name} 1 0")
+    (stuck / "environ").write_bytes(b"A=1\0X=1\0")
+    assert guardian_main.kill_marked(b"X=1", proc=str(tmp_path)) == 1
+
+
+def test_the_mark_of_a_run_is_its_id(guarded: GuardedGroups) -> None:
+    assert guarded.environment == {"BOARDRUNNER_RUN": "here"}
+    assert ProcessGroups().environment == {}
 
 
 def _until_a_child_leads_a_session(pid: int) -> None:

@@ -197,6 +197,29 @@ def test_a_file_that_was_written_anew_is_read_without_doubles(box: Mailbox) -> N
     assert texts(box.read().messages) == ["two"]
 
 
+@pytest.mark.parametrize("look_between", [True, False])
+def test_a_file_that_was_deleted_and_written_again_is_new_mail(
+    box: Mailbox, look_between: bool
+) -> None:
+    line = encode_line({"type": "message", "from": "bo", "content": "again"})
+    box.path.write_bytes(line)
+    batch = box.read()
+    box.commit(batch.cursor)
+    box.path.unlink()
+    taken = box.read(batch.cursor).cursor if look_between else batch.cursor
+    box.path.write_bytes(line)
+    assert texts(box.peek()) == ["again"]
+    assert texts(box.read(taken).messages) == ["again"]
+
+
+def test_a_file_that_has_shrunk_is_read_from_its_start(box: Mailbox) -> None:
+    first, second = (encode_line({"from": "bo", "content": one}) for one in "ab")
+    box.path.write_bytes(first + second)
+    box.commit(box.read().cursor)
+    box.path.write_bytes(first)
+    assert texts(box.peek()) == ["a"]
+
+
 def test_a_message_sent_twice_arrives_once(box: Mailbox) -> None:
     box.append(message("hello"))
     box.append(message("hello"))
