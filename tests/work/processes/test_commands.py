@@ -129,6 +129,14 @@ async def test_death_by_a_signal_is_told_as_a_shell_tells_it(
     assert result.exit == 128 + signal.SIGKILL
 
 
+async def test_a_command_that_closes_its_output_early_is_waited_for(
+    tmp_path: Path, processes: ProcessGroups
+) -> None:
+    result = await run("echo said; exec >&- 2>&-; sleep 0.2; exit 5", tmp_path, processes)
+
+    assert (result.exit, result.output) == (5, "said\n")
+
+
 async def test_a_flood_of_output_is_bounded(tmp_path: Path, processes: ProcessGroups) -> None:
     result = await run("yes | head -c 3000000; echo end", tmp_path, processes)
 
