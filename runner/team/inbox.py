@@ -83,25 +83,7 @@ class Inbox:
         if not is_new or self._clock.monotonic() < self._not_before:
             return None
         batch = await self._read(seen)
-        if batch is None:
-            return None
-        self._report_damage(batch)
-        for message in batch.messages:
-            if message.type in CONTROL:
-                self._control(message)
-        self._looked = True
-        letters = tuple(one for one in batch.messages if one.type not in CONTROL)
-        self._held_back = bool(letters) and lead_only and all(one.sender != LEAD for one in letters)
-        if self._held_back:
-            return None
-        self._taken = batch.cursor
-        handed = _Handed(batch.cursor, letters)
-        self._handed.append(handed)
-        if letters:
-            return self._mail(handed)
-        if self.shutdown is None:
-            await self._settle(handed)
-        return None
+        return await self._take(batch, lead_only) if batch is not None else None
 
     async def send(self, to: str, text: str, type_: str, extra: Mapping[str, Any]) -> str:
         return await anyio.to_thread.run_sync(self._send, to, text, type_, extra)
@@ -152,6 +134,26 @@ class Inbox:
             batch = None
         self._seen = seen
         return batch
+
+    async def _take(self, batch: Batch, lead_only: bool) -> Mail | None:
+        """Heed what is for the runner; the rest, unless it is held back, is the mail."""
+        self._report_damage(batch)
+        for message in batch.messages:
+            if message.type in CONTROL:
+                self._control(message)
+        self._looked = True
+        letters = tuple(one for one in batch.messages if one.type not in CONTROL)
+        self._held_back = bool(letters) and lead_only and all(one.sender != LEAD for one in letters)
+        if self._held_back:
+            return None
+        self._taken = batch.cursor
+        handed = _Handed(batch.cursor, letters)
+        self._handed.append(handed)
+        if letters:
+            return self._mail(handed)
+        if self.shutdown is None:
+            await self._settle(handed)
+        return None
 
     async def _settle(self, *read: _Handed) -> None:
         """These are read: the place on disk moves up to the first that is not."""

@@ -67,6 +67,20 @@ async def test_the_files_follow_the_teammates(tmp_path: Path) -> None:
     assert loaded(layout.config)["members"][0]["status"] == "shutdown"
 
 
+async def test_the_first_change_waits_a_second_too(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{}]), FakeClock()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        await mate.clock.sleep(30)
+        return Done()
+
+    async with running_team(layout, work=work, members=["ann"], clock=clock):
+        await clock.advance(0.9)
+        assert loaded(layout.config)["members"][0]["status"] == "idle"
+        await clock.advance(0.1)
+        assert loaded(layout.config)["members"][0]["status"] == "working"
+
+
 async def test_changes_are_written_at_most_once_a_second(tmp_path: Path) -> None:
     layout, clock = make_board(tmp_path), FakeClock()
     async with running_team(layout, work=finish, members=["ann"], clock=clock):
