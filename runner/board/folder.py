@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from runner.board import fields
+from runner.board.graph import unblocked_by
 from runner.board.problem import Problem
 from runner.board.reading import is_task_file, keys_of_name, parse_task
 from runner.board.task import Task
-from runner.core.ids import Key, key_of, order_key
+from runner.core.ids import Key, order_key
 
 Pending = tuple[int, tuple[object, ...], Key]
 
@@ -279,14 +279,6 @@ class Folder:
 
 def _edges(task: Task) -> set[Key]:
     return {*task.blocked_by, *unblocked_by(task)}
-
-
-def unblocked_by(task: Task) -> tuple[Key, ...]:
-    """The blockers that were done and left `blockedBy`."""
-    value = task.raw.get("unblockedBy")
-    if value is None:
-        return ()
-    return tuple(key for item in fields.id_list(value) if (key := key_of(item)) is not None)
 
 
 def _meant_first(key: Key, found: list[Task]) -> list[Task]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
+from runner.board import fields
 from runner.board.task import Task
-from runner.core.ids import Key, order_key
+from runner.core.ids import Key, key_of, order_key
 
 
 def is_open(blocker: Task | None) -> bool:
@@ -15,11 +16,29 @@ def is_open(blocker: Task | None) -> bool:
     return blocker is None or blocker.status not in ("completed", "deleted")
 
 
+def unblocked_by(task: Task) -> tuple[Key, ...]:
+    """The blockers that were done and left `blockedBy`."""
+    value = task.raw.get("unblockedBy")
+    if value is None:
+        return ()
+    return tuple(key for item in fields.id_list(value) if (key := key_of(item)) is not None)
+
+
+def open_blockers(task: Task, tasks: Mapping[Key, Task]) -> list[Key]:
+    """What still blocks: listed blockers that are open, and done ones that were opened again.
+
+    The latter by hand, in an editor: the verbs of the board put them back into the list.
+    """
+    listed = [key for key in task.blocked_by if is_open(tasks.get(key))]
+    again = [key for key in unblocked_by(task) if key in tasks and is_open(tasks[key])]
+    return list(dict.fromkeys((*listed, *again)))
+
+
 def waits(
     task: Task, tasks: Mapping[Key, Task], now: datetime
 ) -> Literal["blocked", "waiting"] | None:
     """What keeps a pending task back: an open blocker, or a `retryAt` that lies ahead."""
-    if any(is_open(tasks.get(key)) for key in task.blocked_by):
+    if open_blockers(task, tasks):
         return "blocked"
     if task.retry_at is not None and task.retry_at > now:
         return "waiting"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from runner.board import transitions
-from runner.board.graph import waits
+from runner.board.graph import unblocked_by, waits
 from runner.board.outlook import Refuses, RefusesFor, unfit
 from runner.board.returning import ReturningStore, is_held, required
 from runner.board.saving import Changes
@@ -204,7 +204,7 @@ class HoldingStore(ReturningStore):
             if task.key != seen.key or self._meant(task).file != seen.file:
                 raise NotClaimable(seen.id, f"{seen.file} is not its file any more")
             task = self._meant(task)
-            for key in task.blocked_by:
+            for key in (*task.blocked_by, *unblocked_by(task)):
                 if key in self._folder.tasks:
                     session.read(self._folder.tasks[key].file)
             hindrance = self._hindrance(task, refuses)

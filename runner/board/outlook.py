@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from runner.board.graph import dependants_of, is_open, reached
+from runner.board.graph import dependants_of, open_blockers, reached
 from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant, Task
 from runner.core.ids import Key, order_key
@@ -154,11 +154,7 @@ def _can_become_free(
     dependants: dict[Key, list[Key]] = {}
     free: list[Key] = []
     for key, task in waiting.items():
-        blockers = [
-            blocker
-            for blocker in task.blocked_by
-            if is_open(snapshot.tasks.get(blocker)) and blocker not in running
-        ]
+        blockers = [key for key in open_blockers(task, snapshot.tasks) if key not in running]
         missing[key] = len(blockers)
         for blocker in blockers:
             dependants.setdefault(blocker, []).append(key)

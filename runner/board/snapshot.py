@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from runner.board.graph import is_open, waits
+from runner.board.graph import open_blockers, waits
 from runner.board.problem import Problem
 from runner.board.task import Claim, Task
 from runner.core.ids import Key
@@ -106,7 +106,7 @@ def run_here(task: Task, place: str) -> str | None:
 
 def waiting_reason(task: Task, tasks: Mapping[Key, Task]) -> str:
     """What keeps a task back that waits."""
-    said = [_blocker(key, tasks.get(key)) for key in task.blocked_by if is_open(tasks.get(key))]
+    said = [_blocker(key, tasks.get(key)) for key in open_blockers(task, tasks)]
     if not said:
         return f"retried from {task.retry_at:%H:%M:%S} UTC on, after attempt {task.attempt}"
     return f"blocked by {', '.join(said[:5])}" + (f" and {len(said) - 5} more" if said[5:] else "")

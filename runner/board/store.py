@@ -15,9 +15,8 @@ from typing import Any
 from runner.board import transitions
 from runner.board.creating import CreatingStore
 from runner.board.fields import status_of
-from runner.board.folder import unblocked_by
 from runner.board.given import check_given
-from runner.board.graph import is_open
+from runner.board.graph import is_open, unblocked_by
 from runner.board.reading import parse_task
 from runner.board.saving import REMOVED, Changes, changed, encode_task, moved
 from runner.board.session import Decide, Session

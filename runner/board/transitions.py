@@ -9,7 +9,7 @@ from typing import Any
 
 from runner.board import fields
 from runner.board.fields import id_list, spellings
-from runner.board.folder import unblocked_by
+from runner.board.graph import unblocked_by
 from runner.board.saving import OWN_FIELDS, REMOVED, moved, with_added, without, written
 from runner.board.task import Claim, Task
 from runner.core.clock import from_iso, to_iso

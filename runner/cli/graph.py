@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from runner.board.folder import unblocked_by
+from runner.board.graph import unblocked_by
 from runner.board.snapshot import Snapshot
 from runner.board.task import Task
 from runner.core.ids import Key, order_key

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import pytest
+
 from runner.board.outlook import claim_order, coming, outlook, why_not
 from runner.board.task import Claimant, Task
+from runner.errors import NotClaimable
 
 if TYPE_CHECKING:
     from tests.board.conftest import Desk
@@ -150,3 +153,26 @@ def test_what_another_run_holds_is_coming_as_it_was_before_its_claim(desk: Desk)
         assert coming(own.scan()) == ()
         (task,) = coming(own.scan(), held_elsewhere=True)
     assert (task.id, task.status, task.owner) == (1, "pending", None)
+
+
+def test_a_blocker_opened_again_in_an_editor_blocks_again(desk: Desk) -> None:
+    desk.put({}, {"blockedBy": [1]}, {"blockedBy": [2]})
+    store = desk.store()
+    with desk.live("r1") as run:
+        run.complete(run.claim(1, ADA).fence)
+    assert desk.raw(2)["unblockedBy"] == [1]
+    desk.change(1, status="pending", owner=None)
+    snapshot = store.scan()
+    assert snapshot.state(snapshot.tasks["2"]) == "blocked"
+    assert snapshot.reason(snapshot.tasks["2"]) == "blocked by 1 (pending)"
+    assert outlook(snapshot, [ADA]).coming == ("2", "3")
+    with pytest.raises(NotClaimable, match="blocked by 1"):
+        store.claim(2, ADA)
+
+
+def test_a_done_blocker_whose_file_is_gone_does_not_block_again(desk: Desk) -> None:
+    desk.put({}, {"blockedBy": [1]})
+    with desk.live("r1") as run:
+        run.complete(run.claim(1, ADA).fence)
+    desk.path(1).unlink()
+    assert outlook(desk.store().scan(), [ADA]).ready == ("2",)
