@@ -10,6 +10,7 @@ from typing import Any
 from runner.core.ids import key_of
 from runner.errors import ModelRejected
 from runner.work.messages import Asker, ModelReply, ModelRequest, Stop, ToolCall
+from runner.work.models.exhausted import last_refusal, turns_text
 
 Step = ModelReply | BaseException
 """One turn of a script: a reply, or an exception that is raised instead."""
@@ -48,11 +49,15 @@ def give_up(error: str) -> ModelReply:
 
 
 class ScriptExhausted(ModelRejected):
-    """More turns were asked for than the script has; the attempt fails with this text."""
+    """More turns were asked for than the script has; the attempt fails with this text.
 
-    def __init__(self, key: str, given: int) -> None:
+    `cause` is what the last tool result says, if that was an error.
+    """
+
+    def __init__(self, key: str, given: int, cause: str = "") -> None:
         super().__init__(
-            f"the scripted model was asked for turn {given + 1} of {key!r} and has {given}",
+            f"the scripted model was asked for turn {given + 1} of {key!r} "
+            f"and has {turns_text(given)}{cause}",
             status=400,
         )
 
@@ -103,7 +108,7 @@ class ScriptedModel:
         used = self._used.get(key, 0)
         steps = self._lists.get(key, [])
         if used >= len(steps):
-            error = ScriptExhausted(key, len(steps))
+            error = ScriptExhausted(key, len(steps), last_refusal(request))
             self._overrun.append(str(error))
             raise error
         self._used[key] = used + 1
@@ -119,7 +124,7 @@ class ScriptedModel:
     def assert_exhausted(self) -> None:
         """Every step was used and none was missing. Raises: AssertionError."""
         left = [
-            f"{key}: {len(steps) - self._used.get(key, 0)} of {len(steps)} turns were not used"
+            f"{key}: {len(steps) - self._used.get(key, 0)} of {turns_text(len(steps))} not used"
             for key, steps in self._lists.items()
             if self._used.get(key, 0) < len(steps)
         ]

@@ -333,5 +333,5 @@ async def test_a_script_that_runs_out_fails_the_task_and_says_so(stage: Stage) -
     outcome = await stage.agent_work(None)(task, stage.mate)
 
     assert isinstance(outcome, Failed)
-    assert "s.yaml has 1 turns for task 1" in outcome.error
+    assert "s.yaml has 1 turn for task 1" in outcome.error
     assert stage.events("model.chosen")[0]["model"] == "script/s.yaml"

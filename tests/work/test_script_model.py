@@ -15,7 +15,7 @@ from runner.errors import (
     ModelOverloaded,
     ModelRejected,
 )
-from runner.work.messages import Asker, ModelReply, ModelRequest, UserTurn
+from runner.work.messages import Asker, ModelReply, ModelRequest, ToolResult, UserTurn
 from runner.work.models.script import ScriptModel, load_script
 
 
@@ -122,10 +122,28 @@ async def test_an_empty_turn_is_empty_and_a_hanging_one_can_be_cancelled(tmp_pat
 async def test_running_out_of_turns_says_which_script_and_task(tmp_path: Path) -> None:
     model = script(tmp_path, "tasks: {1: [{text: only}]}")
 
-    with pytest.raises(ModelRejected, match=r"script.yaml has 1 turns for task 1 \(attempt 1"):
+    with pytest.raises(
+        ModelRejected, match=r"script.yaml has 1 turn for task 1 \(attempt 1"
+    ) as raised:
         await ask(model, 1, task="1")
-    with pytest.raises(ModelRejected, match="has no turns for task 2"):
+    assert str(raised.value).endswith("; the last one should call submit_result")
+    with pytest.raises(ModelRejected, match='has no turns for task 2 .*; add a list "2" under'):
         await ask(model, task="2")
+
+
+async def test_running_out_of_turns_tells_the_error_that_led_to_it(tmp_path: Path) -> None:
+    model = script(tmp_path, "default: []")
+    refused = ToolResult(call_id="c", name="submit_result", text="not a number", is_error=True)
+    request = ModelRequest(system="", turns=(UserTurn(results=(refused,)),), asker=Asker(task="1"))
+
+    with pytest.raises(ModelRejected, match=r"has 0 turns .*; the last tool result was: not a numb"):
+        await model.reply(request)
+
+
+async def test_a_tool_may_go_by_a_name_that_others_have_for_it(tmp_path: Path) -> None:
+    reply = await ask(script(tmp_path, "default: [{calls: [{Write: {}}, {run_command: {}}]}]"))
+
+    assert [call.name for call in reply.calls] == ["write", "bash"]
 
 
 async def test_a_message_turn_needs_no_entry(tmp_path: Path) -> None:
@@ -148,6 +166,9 @@ async def test_a_message_turn_needs_no_entry(tmp_path: Path) -> None:
         ("default: [{calls: [{ls: {}, read: {}}]}]", r"calls\[0\]: found"),
         ("default: [{calls: [{ls: a}]}]", r"calls\[0\].ls: found 'a', expected a mapping"),
         ("default: [{calls: [{ls: {d: 2026-01-01}}]}]", "quote dates"),
+        ("default: [{calls: [{rwite: {}}]}]", r"\[0\]: found 'rwite', .*did you mean write\?"),
+        ("agents: {a: [{calls: [{ls: {}}, {qqq: {}}]}]}", r"agents.a\[0\].calls\[1\]: found 'qqq'"),
+        ("default: [{calls: [{Task: {}}]}]", r"found 'Task', .*task is not part of this version"),
         ("a: b: c", "expected valid YAML"),
     ],
 )

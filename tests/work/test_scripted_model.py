@@ -8,7 +8,7 @@ import pytest
 
 from runner.testing import ScriptedModel, call, calls, give_up, say, submit
 from runner.testing.model import ScriptExhausted
-from runner.work.messages import Asker, ModelReply, ModelRequest, UserTurn
+from runner.work.messages import Asker, ModelReply, ModelRequest, ToolResult, UserTurn
 
 
 async def ask(model: ScriptedModel, **who: Any) -> ModelReply:
@@ -39,14 +39,33 @@ async def test_a_call_beyond_the_script_fails_and_is_told_again_at_the_end() -> 
     model = ScriptedModel([say("one")])
     await ask(model)
 
-    with pytest.raises(ScriptExhausted, match="turn 2 of 'turns' and has 1"):
+    with pytest.raises(ScriptExhausted, match=r"turn 2 of 'turns' and has 1 turn$"):
         await ask(model)
     with pytest.raises(AssertionError, match="turn 2 of 'turns'"):
         model.assert_exhausted()
 
 
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (ToolResult(call_id="c", name="write", text="no such folder", is_error=True), True),
+        (ToolResult(call_id="c", name="write", text="x" * 10_000, is_error=True), True),
+        (ToolResult(call_id="c", name="write", text="written"), False),
+    ],
+)
+async def test_what_led_to_a_call_beyond_the_script_is_told(result: ToolResult, told: bool) -> None:
+    request = ModelRequest(system="", turns=(UserTurn(results=(result,)),))
+
+    with pytest.raises(ScriptExhausted) as raised:
+        await ScriptedModel([]).reply(request)
+
+    cause = f"has 0 turns; the last tool result was: {result.text[:400]}"
+    assert (cause in str(raised.value)) == told
+    assert len(str(raised.value)) < 600
+
+
 async def test_leftover_turns_fail_at_the_end() -> None:
-    with pytest.raises(AssertionError, match="task 1: 2 of 2 turns were not used"):
+    with pytest.raises(AssertionError, match="task 1: 2 of 2 turns not used"):
         ScriptedModel(tasks={"1": [say("a"), say("b")]}).assert_exhausted()
 
 

@@ -10,6 +10,7 @@ says so when it runs out of turns; it never pretends to be a model.
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,8 @@ from runner.errors import (
     ModelRejected,
 )
 from runner.work.messages import Asker, ModelReply, ModelRequest, ToolCall
+from runner.work.models.exhausted import last_refusal, turns_text
+from runner.work.tool_names import LOOP_TOOLS, NOT_BUILT, TOOLS, canonical
 
 Fault = Literal["overloaded", "rate_limited", "cut_call", "empty", "context_overflow", "hang"]
 FAULTS: tuple[str, ...] = get_args(Fault)
@@ -37,7 +40,7 @@ _KEYS = frozenset({"text", "calls", "fault"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptTurn:
-    """One turn as written: the calls as (tool, arguments)."""
+    """One turn as written: the calls as (tool, arguments), the tools under our names."""
 
     text: str = ""
     calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
@@ -91,7 +94,7 @@ class ScriptModel:
         if turns is None or position >= len(turns):
             if asker.task is None:
                 return ModelReply(text="(the script has no turn for messages)", usd=0.0)
-            raise ModelRejected(self._missing(asker, turns), status=400)
+            raise ModelRejected(self._missing(request, turns), status=400)
         turn = turns[position]
         if turn.fault in _RAISED:
             self._raised[attempt] = self._raised.get(attempt, 0) + 1
@@ -100,14 +103,13 @@ class ScriptModel:
             await anyio.sleep_forever()
         return _reply(turn, f"{asker.task or 'message'}_{asker.attempt}_{position}")
 
-    def _missing(self, asker: Asker, turns: Turns | None) -> str:
+    def _missing(self, request: ModelRequest, turns: Turns | None) -> str:
+        asker, file = request.asker, self._script.file
         who = f"task {asker.task} (attempt {asker.attempt}, agent {asker.agent})"
         if turns is None:
-            return f"{self._script.file} has no turns for {who}; add them under `tasks:`"
-        return (
-            f"{self._script.file} has {len(turns)} turns for {who} and one more was asked for; "
-            "the last one should call submit_result"
-        )
+            return f'{file} has no turns for {who}; add a list "{asker.task}" under `tasks`'
+        cause = last_refusal(request) or "; the last one should call submit_result"
+        return f"{file} has {turns_text(len(turns))} for {who} and one more was asked for{cause}"
 
 
 def _raise_fault(fault: str | None, file: Path) -> None:
@@ -206,8 +208,22 @@ def _read_calls(
         if not isinstance(call, Mapping) or len(call) != 1:
             raise ConfigError(path, f"{key}[{at}]", call, "one tool: {TOOL: {arguments}}")
         ((name, arguments),) = call.items()
-        read.append((str(name), _read_arguments(path, f"{key}[{at}].{name}", arguments)))
+        tool = _read_tool(path, f"{key}[{at}]", str(name))
+        read.append((tool, _read_arguments(path, f"{key}[{at}].{name}", arguments)))
     return tuple(read)
+
+
+def _read_tool(path: Path, key: str, written: str) -> str:
+    """Our name of a tool. A call of one that nobody can have would go wrong unseen."""
+    name, known = canonical(written), sorted(TOOLS | LOOP_TOOLS)
+    if name in known:
+        return name
+    expected = f"one of the tools {', '.join(known)}"
+    if name in NOT_BUILT:
+        expected += f" ({name} is not part of this version)"
+    elif near := difflib.get_close_matches(name, known, n=1):
+        expected += f" (did you mean {near[0]}?)"
+    raise ConfigError(path, key, written, expected)
 
 
 def _read_arguments(path: Path, key: str, arguments: Any) -> Mapping[str, Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runner.work.tool_names import LOOP_TOOLS, canonical, missing
 from runner.work.tools.base import Tool, Toolbox
 from runner.work.tools.board import CLAIM_TASK, LIST_TASKS, create_task_tool
 from runner.work.tools.files import EDIT, LS, READ, WRITE
-from runner.work.tools.names import LOOP_TOOLS, NOT_BUILT, canonical
 from runner.work.tools.search import FIND, GREP
 from runner.work.tools.shell import BASH
 from runner.work.tools.talk import SEND_MESSAGE
@@ -26,8 +26,8 @@ def toolbox(agent: AgentDefinition) -> Toolbox:
     names = set(ALL_TOOLS)
     listed = [name for name in agent.tools or () if canonical(name) not in LOOP_TOOLS]
     if agent.tools is not None:
-        names = {canonical(name) for name in listed if not (why := _missing(name))}
-        dropped += [f"{name}: {why}" for name in listed if (why := _missing(name))]
+        names = {canonical(name) for name in listed if not missing(name)}
+        dropped += [f"{name}: {why}; left out" for name in listed if (why := missing(name))]
     names -= {canonical(name.partition("(")[0]) for name in agent.disallowed_tools}
     tools = {
         name: tool
@@ -42,15 +42,6 @@ def toolbox(agent: AgentDefinition) -> Toolbox:
         )
     warnings = tuple(f"agent {agent.name!r}: tool {text}" for text in dropped)
     return Toolbox(tools=tools, warnings=warnings, unusable=unusable)
-
-
-def _missing(name: str) -> str | None:
-    """Why a listed tool is left out; None when it is there."""
-    if "(" in name or ")" in name:
-        return "a pattern for a part of a tool is not carried out yet; the tool is left out"
-    if canonical(name) in NOT_BUILT:
-        return "not part of this version; left out"
-    return None if canonical(name) in ALL_TOOLS else "unknown; left out"
 
 
 ALL_TOOLS: dict[str, Tool] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runner.agents.definition import AgentDefinition
+from runner.work.tool_names import LOOP_TOOLS, NOT_BUILT, SYNONYMS, TOOLS
 from runner.work.tools import ALL_TOOLS, toolbox
-from runner.work.tools.names import LOOP_TOOLS, NOT_BUILT, SYNONYMS
 
 
 def agent(
@@ -32,6 +32,10 @@ def test_an_agent_without_a_list_has_every_tool() -> None:
     assert list(box.tools) == list(ALL_TOOLS)
     assert [spec.name for spec in box.specs] == list(ALL_TOOLS)
     assert box.warnings == ()
+
+
+def test_the_names_that_files_are_checked_against_are_those_of_the_tools() -> None:
+    assert set(ALL_TOOLS) == TOOLS
 
 
 def test_an_explicit_list_gives_exactly_those() -> None:

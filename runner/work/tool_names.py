@@ -1,6 +1,11 @@
-"""Tool names of other families, and which of ours each means. Definitions are lower-cased."""
+"""The names of our tools, and which of them a name of another family means."""
 
 from __future__ import annotations
+
+TOOLS = frozenset(
+    "read write edit ls find grep bash create_task list_tasks claim_task send_message".split()
+)
+"""Those that an agent can list; `runner.work.tools.ALL_TOOLS` has what is behind them."""
 
 LOOP_TOOLS = frozenset({"submit_result", "idle"})
 """Offered and answered by the turn loop itself."""
@@ -72,3 +77,12 @@ def canonical(name: str) -> str:
     """Our name for `name`; one that means nothing here comes back lower-cased."""
     name = name.strip().lower()
     return SYNONYMS.get(name, name)
+
+
+def missing(name: str) -> str | None:
+    """Why a tool that an agent file names is not there; None when it is."""
+    if "(" in name or ")" in name:
+        return "patterns are not carried out yet"
+    if canonical(name) in NOT_BUILT:
+        return "not part of this version"
+    return None if canonical(name) in TOOLS | LOOP_TOOLS else "unknown"
