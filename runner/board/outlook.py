@@ -129,7 +129,7 @@ def _unservable(
     only: Collection[Key] | None,
 ) -> str | None:
     """Why none of the claimants can ever do the task, whatever its blockers; None if one can."""
-    returned = _as_returned(task)
+    returned = as_returned(task)
     reasons = []
     for claimant, refuses in judges:
         reason = unfit(returned, claimant, refuses, only)
@@ -139,7 +139,7 @@ def _unservable(
     return "; ".join(dict.fromkeys(reasons)) or "nobody to do it"
 
 
-def _as_returned(task: Task) -> Task:
+def as_returned(task: Task) -> Task:
     """A held task as it will be when its claim is given back: its owner from before the claim."""
     if task.status != "in_progress" or task.claim is None:
         return task
@@ -186,5 +186,5 @@ def coming(snapshot: Snapshot, *, held_elsewhere: bool = False) -> tuple[Task, .
         if task.key in behind or (task.retry_at is not None and task.retry_at > snapshot.now)
     ]
     if held_elsewhere:
-        waiting += [_as_returned(task) for task in running if snapshot.is_running_elsewhere(task)]
+        waiting += [as_returned(task) for task in running if snapshot.is_running_elsewhere(task)]
     return tuple(waiting)

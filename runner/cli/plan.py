@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from runner.board.outlook import claim_order, outlook, unfit
 from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant, Task
+from runner.cli import output
 from runner.core.ids import Key
 from runner.core.settings import Settings
 from runner.work.admission import Admission, claimants
@@ -23,10 +25,9 @@ def planned(
     """`{"id", "subject", "outlook", "by", "reason"}` for each open task, in claiming order.
 
     `outlook` is `ready`, `running`, `coming` or `stuck`; `by` names who may take it. Tasks left
-    out by `only` are not listed. Raises: NoModel.
+    out by `only` are not listed.
     """
     team = claimants(settings)
-    admission.preflight(snapshot, only)
     refuses = {claimant: admission.refuses_for(claimant) for claimant in team}
     found = outlook(snapshot, team, refuses.__getitem__, only)
     groups = {
@@ -50,3 +51,14 @@ def planned(
         for task in claim_order(snapshot.tasks.values(), Claimant(name=""))
         if task.key in groups and (only is None or task.key in only)
     ]
+
+
+def print_plan(entries: Sequence[Entry], code: int) -> None:
+    """The plan as a table, and the exit code that it means."""
+    columns = ("task", "outlook", "by", "subject", "reason")
+    rows = [
+        (one["id"], one["outlook"], ", ".join(one["by"]), one["subject"], one["reason"])
+        for one in entries
+    ]
+    output.print_table(columns, rows)
+    output.say(f"dry run: nothing was claimed (exit {code})")

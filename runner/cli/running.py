@@ -13,13 +13,13 @@ from anyio.abc import TaskStatus
 from runner.board.snapshot import Snapshot
 from runner.cli import boards, output
 from runner.cli.junit import check_target, write_junit
-from runner.cli.plan import planned
+from runner.cli.plan import planned, print_plan
 from runner.cli.summary import Subjects, print_summary
 from runner.cli.watch import LineWatcher, LiveWatcher, Watcher
 from runner.core.ids import Key
 from runner.core.layout import Layout
 from runner.core.settings import Settings
-from runner.errors import RunnerError, SaveFailed, UsageError
+from runner.errors import NoModel, RunnerError, SaveFailed, UsageError
 from runner.team.report import Report
 from runner.team.team import Team
 from runner.work.admission import Admission
@@ -122,7 +122,7 @@ async def _stop_on_signals(
 
 
 def plan_board(layout: Layout, settings: Settings, order: Order) -> int:
-    """Print what this team could do, and claim nothing. Raises: UsageError (NoModel too)."""
+    """Print what this team could do, and claim nothing. Raises: UsageError."""
     if order.junit is not None:
         raise UsageError("--junit: a dry run has no report; leave out one of the two")
     snapshot = boards.store(layout).scan(settle=True)
@@ -130,22 +130,16 @@ def plan_board(layout: Layout, settings: Settings, order: Order) -> int:
     admission = Admission(layout, settings, Models(settings, base_dir=layout.root))
     entries = planned(snapshot, settings, admission, order.only)
     code = 3 if any(entry["outlook"] == "stuck" for entry in entries) else 0
+    problem: NoModel | None = None
+    try:
+        admission.preflight(snapshot, order.only)
+    except NoModel as error:  # told after the list, which says what else stands in the way
+        code, problem = 2, error
     if order.as_json:
-        output.print_json({"tasks": entries, "exit": code})
-        return code
-    columns = ("task", "outlook", "by", "subject", "reason")
-    output.print_table(
-        columns,
-        [
-            (
-                entry["id"],
-                entry["outlook"],
-                ", ".join(entry["by"]),
-                entry["subject"],
-                entry["reason"],
-            )
-            for entry in entries
-        ],
-    )
-    output.say(f"dry run: nothing was claimed (exit {code})")
+        told = {} if problem is None else {"error": str(problem)}
+        output.print_json({"tasks": entries, "exit": code, **told})
+    else:
+        print_plan(entries, code)
+    if problem is not None:
+        output.note(f"runner: {problem}")
     return code

@@ -15,7 +15,7 @@ from typing import Any
 
 from runner.agents.definition import AgentDefinition
 from runner.agents.discovery import Discovery, discover_agents, get_agent
-from runner.board.outlook import Refuses, unfit
+from runner.board.outlook import Refuses, as_returned, unfit
 from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant, Task
 from runner.core.ids import Key, order_key
@@ -104,6 +104,7 @@ class Admission:
     def preflight(self, snapshot: Snapshot, only: frozenset[Key] | None = None) -> None:
         """Look at every open task before the first claim.
 
+        What nobody of this team may take by owner and role is not its business.
         Raises: NoModel, when one needs a model and none can be used by anybody who may take it.
         """
         team = claimants(self._settings)
@@ -202,6 +203,6 @@ def _open_tasks(snapshot: Snapshot, only: frozenset[Key] | None) -> Iterable[Tas
 
 
 def _takers(task: Task, team: Sequence[Claimant]) -> Sequence[Claimant]:
-    """Who may take the task by role and owner; nobody in the team: a stranger of that role."""
-    fitting = [claimant for claimant in team if unfit(task, claimant, None, None) is None]
-    return fitting or [Claimant(name="", role=task.required_role)]
+    """Who may take the task by role and owner."""
+    free = as_returned(task)
+    return [claimant for claimant in team if unfit(free, claimant, None, None) is None]

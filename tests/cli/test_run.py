@@ -208,8 +208,21 @@ def test_a_dry_run_says_what_would_be_done_and_claims_nothing(cli: Cli) -> None:
     assert "pilot" in answer.json["tasks"][2]["reason"]
     assert cli("run", "--dry-run", "--only", "1,2").out.endswith("nothing was claimed (exit 0)\n")
     assert cli.raw(1)["status"] == "pending"
-    cli.board({"id": 4, **THINKS})
-    assert cli("run", "--dry-run").code == 2
+
+
+def test_a_dry_run_lists_everything_before_it_says_that_nothing_can_think(cli: Cli) -> None:
+    cli.board(DONE, THINKS)
+    answer = cli("run", "--dry-run")
+    assert answer.code == 2
+    assert [line.split()[:2] for line in answer.out.splitlines()[1:3]] == [
+        ["1", "ready"],
+        ["2", "stuck"],
+    ]
+    assert answer.out.endswith("nothing was claimed (exit 2)\n")
+    assert "no usable model for task 2" in answer.err
+    told = cli("run", "--dry-run", "--json").json
+    assert [one["outlook"] for one in told["tasks"]] == ["ready", "stuck"]
+    assert (told["exit"], "no usable model" in told["error"]) == (2, True)
 
 
 def test_a_dry_run_names_only_who_would_not_be_refused(cli: Cli) -> None:

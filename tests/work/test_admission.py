@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -137,13 +138,30 @@ async def test_a_board_whose_open_tasks_need_no_model_passes(stage: Stage) -> No
 
 
 async def test_no_usable_model_for_one_open_task_refuses_the_whole_run(stage: Stage) -> None:
-    snapshot = await board(
-        stage, {"id": 1, "run": "true"}, {"id": 2}, {"id": 3, "required_role": "x"}
-    )
+    snapshot = await board(stage, {"id": 1, "run": "true"}, {"id": 2}, {"id": 3, "owner": "bob"})
 
     with pytest.raises(NoModel, match="no usable model for task 2, 3") as raised:
         admission(stage, model="script/gone.yaml").preflight(snapshot)
     assert "gone.yaml is missing" in str(raised.value)
+
+
+async def test_what_nobody_of_the_team_may_take_needs_no_model(stage: Stage) -> None:
+    snapshot = await board(stage, {"id": 1, "owner": "lead"}, {"id": 2, "required_role": "x"})
+
+    admission(stage, model=None).preflight(snapshot)
+
+
+async def test_a_task_that_a_dead_run_left_behind_is_judged_as_it_will_be_given_back(
+    stage: Stage,
+) -> None:
+    await stage.claim()
+    claim = {**json.loads((stage.layout.tasks / "task_1.json").read_text())["claim"], "run": "gone"}
+    snapshot = await board(
+        stage, {"id": 1, "status": "in_progress", "owner": "zoe", "claim": claim}
+    )
+
+    with pytest.raises(NoModel, match="no usable model for task 1"):
+        admission(stage, model=None).preflight(snapshot)
 
 
 async def test_one_member_whose_agent_has_a_model_is_enough(stage: Stage) -> None:
