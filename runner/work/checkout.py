@@ -32,16 +32,16 @@ class Checkout:
             self._changed.set()
             self._changed = anyio.Event()
 
-    def mark(self, who: str) -> int:
-        """A number that grows whenever somebody else than `who` finishes a write."""
-        return sum(count for name, count in self._finished.items() if name != who)
+    def finished(self, who: str) -> Counter[str]:
+        """How many writes everybody but `who` has finished up to now."""
+        return Counter({name: count for name, count in self._finished.items() if name != who})
 
-    def others_write(self, who: str) -> bool:
-        """Whether somebody else is writing now."""
-        return any(count for name, count in self._writing.items() if name != who)
+    def writers(self, who: str) -> set[str]:
+        """Everybody but `who` who is writing now."""
+        return {name for name, count in self._writing.items() if count and name != who}
 
     async def quiet(self, who: str, *, at_most_s: float) -> None:
         """Wait until nobody else writes, or until the time is over."""
         with anyio.move_on_after(at_most_s):
-            while self.others_write(who):
+            while self.writers(who):
                 await self._changed.wait()

@@ -10,11 +10,12 @@ from runner.work.checkout import Checkout
 def test_ones_own_writing_disturbs_nobody() -> None:
     checkout = Checkout()
     with checkout.writing("ann"):
-        assert not checkout.others_write("ann")
-        assert checkout.others_write("bob")
+        assert checkout.writers("ann") == set()
+        assert checkout.writers("bob") == {"ann"}
 
-    assert checkout.mark("ann") == 0
-    assert checkout.mark("bob") == 1
+    assert checkout.writers("bob") == set()
+    assert checkout.finished("ann") == {}
+    assert checkout.finished("bob") == {"ann": 1}
 
 
 async def test_quiet_waits_for_the_last_of_the_others() -> None:

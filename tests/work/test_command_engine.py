@@ -124,8 +124,24 @@ async def test_a_check_that_failed_while_somebody_wrote_is_repeated_once_when_qu
         outcome = await run_command_task(task, teammate, tmp_path, LIMITS, checkout)
 
     assert isinstance(outcome, Done)
-    told = [line["event"] for line in events(tmp_path) if "verif" in line["event"]]
-    assert told == ["task.verify_failed", "task.verified"]
+    first, second = (line for line in events(tmp_path) if "verif" in line["event"])
+    assert (first["event"], second["event"]) == ("task.verify_failed", "task.verified")
+    assert first["disturbed_by"] == ["bob"]
+
+
+async def test_a_check_that_failed_while_nobody_else_wrote_is_not_repeated(tmp_path: Path) -> None:
+    """What others had finished before it began is no reason either, nor what one wrote oneself."""
+    task, teammate = await claimed(tmp_path, "echo x >made", verify="echo >>checks; false")
+    checkout = Checkout()
+    with checkout.writing("bob"):
+        pass
+
+    outcome = await run_command_task(task, teammate, tmp_path, LIMITS, checkout)
+
+    assert isinstance(outcome, Failed)
+    assert (tmp_path / "checks").read_text() == "\n"
+    [told] = (line for line in events(tmp_path) if "verif" in line["event"])
+    assert "disturbed_by" not in told
 
 
 async def test_a_workspace_that_is_gone_fails_the_task(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runner.errors import ToolError
 from runner.work.processes.commands import CommandResult, run_command
@@ -111,34 +111,38 @@ async def verify_task(
     """Check a task's result in its workspace and put down in the journal how it went.
 
     In a shared checkout others may have been in the middle of a change: a failure while somebody
-    else wrote is repeated once when they are quiet, and only the repetition counts.
+    else wrote is repeated once when they are quiet, and only the repetition counts. The journal
+    line of the first one names them (`disturbed_by`).
     """
     who = teammate.name
-    before, busy = checkout.mark(who), checkout.others_write(who)
-    result = await _verify_once(task, teammate, workspace, timeout_s, mark)
-    disturbed = busy or checkout.others_write(who) or checkout.mark(who) != before
-    if result.ok or not disturbed:
-        return result
-    await checkout.quiet(who, at_most_s=QUIET_WAIT_S)
-    return await _verify_once(task, teammate, workspace, timeout_s, mark)
+    others, before = checkout.writers(who), checkout.finished(who)
+
+    async def check() -> VerifyResult:
+        with teammate.progress.using("verify"):
+            return await run_verify(
+                task.verify,
+                workspace,
+                timeout_s=timeout_s,
+                processes=teammate.processes,
+                clock=teammate.clock,
+                mark=mark,
+            )
+
+    result = await check()
+    others |= checkout.writers(who) | set(checkout.finished(who) - before)
+    if others and not result.ok:
+        _tell(task, teammate, result, disturbed_by=sorted(others))
+        await checkout.quiet(who, at_most_s=QUIET_WAIT_S)
+        result = await check()
+    _tell(task, teammate, result)
+    return result
 
 
-async def _verify_once(
-    task: Task, teammate: Teammate, workspace: Path, timeout_s: float, mark: Mark
-) -> VerifyResult:
-    with teammate.progress.using("verify"):
-        result = await run_verify(
-            task.verify,
-            workspace,
-            timeout_s=timeout_s,
-            processes=teammate.processes,
-            clock=teammate.clock,
-            mark=mark,
-        )
-    about = {"commands": len(task.verify), "seconds": round(result.seconds, 3)}
+def _tell(task: Task, teammate: Teammate, result: VerifyResult, **more: Any) -> None:
+    """A line in the journal about one check."""
+    about = {"commands": len(task.verify), "seconds": round(result.seconds, 3), **more}
     if result.ok:
         teammate.emit("task.verified", task, **about)
     else:
         failure = {"command": result.command, "exit": result.exit, "timed_out": result.timed_out}
         teammate.emit("task.verify_failed", task, **about, **failure)
-    return result
