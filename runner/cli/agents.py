@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +19,12 @@ from runner.agents.discovery import (
     read_agent_file,
 )
 from runner.cli import here, output
+from runner.core.layout import find_layout
+from runner.errors import BoardNotFound, ConfigError, ModelUnavailable
+from runner.work.tool_names import missing
+
+if TYPE_CHECKING:
+    from runner.work.models import Models
 
 _EMPTY = AgentDefinition(name="", description="", system_prompt="", source="project", file="")
 
@@ -67,6 +74,8 @@ def show(context: click.Context, name: str, as_json: bool) -> None:
         warnings = list(found.parsed.warnings)
         output.print_json({**settings, "warnings": warnings, "body": agent.system_prompt})
         return
+    if agent.tools is not None:
+        settings["tools"] = [_marked(tool) for tool in agent.tools]
     for key, value in settings.items():
         if value not in (None, [], False):
             output.say(f"{key}: {output.one_line(_value_text(value))}")
@@ -110,7 +119,8 @@ def check(context: click.Context, as_json: bool) -> int:
     the tools it lists.
     """
     discovery = _discover(context)
-    checked = [_check_object(found) for found in discovery.files]
+    models = _models(here.directory(context))
+    checked = [_check_object(found, models) for found in discovery.files]
     if as_json:
         output.print_json({"files": checked})
     else:
@@ -147,7 +157,13 @@ def _further(agent: AgentDefinition) -> dict[str, Any]:
 
 
 def _tools_text(agent: AgentDefinition) -> str:
-    return "all" if agent.tools is None else ", ".join(agent.tools)
+    return "all" if agent.tools is None else ", ".join(map(_marked, agent.tools))
+
+
+def _marked(tool: str) -> str:
+    """The name as the file says it, with the reason beside it if there is no such tool."""
+    why = missing(tool)
+    return tool if why is None else f"{tool} ({why})"
 
 
 def _value_text(value: object) -> str:
@@ -184,12 +200,40 @@ def _parse_object(path: str, parsed: ParsedAgent) -> dict[str, Any]:
     }
 
 
-def _check_object(found: FoundFile) -> dict[str, Any]:
+def _models(folder: Path) -> Models | None:
+    """The models that agents can name here; None where no board or no readable settings are."""
+    from runner.core.settings import load_settings
+    from runner.work.models import Models
+
+    try:
+        layout = find_layout(folder)
+        settings = load_settings(layout, os.environ, {})
+    except BoardNotFound:
+        return None
+    except ConfigError as error:
+        output.note(f"warning: models are not checked: {error}")
+        return None
+    return Models(settings, base_dir=layout.root)
+
+
+def _model_warnings(agent: AgentDefinition, models: Models) -> list[str]:
+    """Why none of the models that the agent names can be used, if so, and what thinks instead."""
+    if not agent.model:
+        return []
+    try:
+        choice = models.choose(agent.model)
+    except ModelUnavailable as error:
+        return [str(error)]
+    return [f"model: {choice.reason}"] if choice.substitute else []
+
+
+def _check_object(found: FoundFile, models: Models | None) -> dict[str, Any]:
     from runner.work.tools import toolbox
 
     parsed = found.parsed
+    used = parsed.definition if found.state == "used" else None
     box = toolbox(parsed.definition) if parsed.definition else None
-    unusable = box.unusable if box and found.state == "used" else None
+    unusable = box.unusable if box and used else None
     return {
         "file": parsed.file,
         "source": found.source,
@@ -199,7 +243,11 @@ def _check_object(found: FoundFile) -> dict[str, Any]:
         "reason": parsed.reason or unusable,
         "fallback": parsed.fallback,
         "unknownKeys": list(parsed.unknown_keys),
-        "warnings": [*parsed.warnings, *(box.warnings if box else ())],
+        "warnings": [
+            *parsed.warnings,
+            *(box.warnings if box else ()),
+            *(_model_warnings(used, models) if used and models else ()),
+        ],
         "problem": found.state == "skipped" or unusable is not None,
     }
 

@@ -65,7 +65,7 @@ def test_list_gives_every_key_in_order_of_precedence(place: Path) -> None:
 def test_list_is_readable_and_warns_on_standard_error(place: Path) -> None:
     code, out, err = call(place, "list")
     assert code == 0
-    assert out.splitlines()[1].split()[:3] == ["task", "project", "read,"]
+    assert out.splitlines()[1].split()[:5] == ["task", "project", "read,", "nosuch", "(unknown),"]
     assert "broken.md: skipped" in err
 
 
@@ -169,6 +169,36 @@ def test_check_fails_when_an_agent_has_none_of_its_tools(tmp_path: Path) -> None
     code, out, _ = call(tmp_path, "check")
     assert code == 1
     assert "can use none of its tools" in out
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("", "no usable model: opus: no such alias"),
+        ("model: script/s.yaml", "script/s.yaml (the team's default); not usable: opus"),
+        ("models: {opus: script/s.yaml}", None),
+    ],
+)
+def test_check_says_when_nothing_that_an_agent_names_can_think(
+    tmp_path: Path, settings: str, said: str | None
+) -> None:
+    (tmp_path / ".tasks").mkdir()
+    write(tmp_path, "s.yaml", "default: []")
+    write(tmp_path, "team.yaml", settings)
+    text = "---\nname: n\ndescription: d\nmodel: opus\n---\nx\n"
+    file = write(tmp_path, ".claude/agents/n.md", text)
+    files = call_json(tmp_path, "check")["files"]
+    [warnings] = [one["warnings"] for one in files if one["file"] == str(file)]
+    assert [said in warning for warning in warnings] == ([True] if said else [])
+
+
+def test_check_without_readable_settings_leaves_models_alone(tmp_path: Path) -> None:
+    (tmp_path / ".tasks").mkdir()
+    write(tmp_path, "team.yaml", "nonsense: 1")
+    code, out, err = call(tmp_path, "check")
+    assert code == 0
+    assert "models are not checked" in err
+    assert "no usable model" not in out
 
 
 def test_check_of_a_place_without_files_is_content(tmp_path: Path) -> None:

@@ -86,6 +86,17 @@ def test_a_script_is_opened_once_and_again_only_when_its_file_changed(base: Path
     assert models.choose(None).model is not first
 
 
+@pytest.mark.parametrize(
+    ("patterns", "substitute"), [(["opus"], True), (["opus", "smol"], False), (None, False)]
+)
+def test_a_choice_tells_whether_it_stands_in_for_what_the_agent_wants(
+    base: Path, patterns: list[str] | None, substitute: bool
+) -> None:
+    models = Models(Settings(model="script/b.yaml", models=ALIASES), base_dir=base)
+
+    assert models.choose(patterns).substitute is substitute
+
+
 def test_a_model_that_was_handed_in_serves_every_pattern(base: Path) -> None:
     given = ScriptedModel()
     models = Models(Settings(model="script/a.yaml"), base_dir=base, given=given)

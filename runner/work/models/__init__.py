@@ -20,15 +20,20 @@ if TYPE_CHECKING:
 LATER_PROVIDERS = frozenset({"anthropic", "openai", "ollama", "acp"})
 _ALIAS_PREFIX = "pi/"
 _SCRIPT = "script/"
+_OWN, _DEFAULT = "the agent's list", "the team's default"
 _MAX_ALIAS_DEPTH = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A model with the reason why it was taken, for the journal and for people."""
+    """A model with the reason why it was taken, for the journal and for people.
+
+    `substitute`: it is the team's default, because nothing of the agent's own list can be used.
+    """
 
     model: Model
     reason: str
+    substitute: bool = False
 
 
 class Models:
@@ -53,9 +58,9 @@ class Models:
         if self._given is not None:
             return Choice(model=self._given, reason="handed in by the caller")
         refusals: list[str] = []
-        wanted = [(pattern, "the agent's list") for pattern in patterns or ()]
+        wanted = [(pattern, _OWN) for pattern in patterns or ()]
         if self._settings.model:
-            wanted.append((self._settings.model, "the team's default"))
+            wanted.append((self._settings.model, _DEFAULT))
         for pattern, source in wanted:
             for name in self._names(pattern, refusals):
                 try:
@@ -64,7 +69,11 @@ class Models:
                     refusals.append(f"{_via(pattern, name)}: {error}")
                 else:
                     skipped = f"; not usable: {'; '.join(refusals)}" if refusals else ""
-                    return Choice(model=model, reason=f"{_via(pattern, name)} ({source}){skipped}")
+                    return Choice(
+                        model=model,
+                        reason=f"{_via(pattern, name)} ({source}){skipped}",
+                        substitute=source is _DEFAULT and bool(patterns),
+                    )
         if not self._settings.model:
             refusals.append("no default model is set")
         raise ModelUnavailable("no usable model: " + "; ".join(dict.fromkeys(refusals)))
