@@ -127,7 +127,7 @@ async def test_running_out_of_turns_says_which_script_and_task(tmp_path: Path) -
     ) as raised:
         await ask(model, 1, task="1")
     assert str(raised.value).endswith("; the last one should call submit_result")
-    with pytest.raises(ModelRejected, match='has no turns for task 2 .*; add a list "2" under'):
+    with pytest.raises(ModelRejected, match=r'has no turns for task 2 .*; add a list "2" under'):
         await ask(model, task="2")
 
 
@@ -136,7 +136,7 @@ async def test_running_out_of_turns_tells_the_error_that_led_to_it(tmp_path: Pat
     refused = ToolResult(call_id="c", name="submit_result", text="not a number", is_error=True)
     request = ModelRequest(system="", turns=(UserTurn(results=(refused,)),), asker=Asker(task="1"))
 
-    with pytest.raises(ModelRejected, match=r"has 0 turns .*; the last tool result was: not a numb"):
+    with pytest.raises(ModelRejected, match=r"has 0 turns .*; the last tool result was: not a "):
         await model.reply(request)
 
 
