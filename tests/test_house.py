@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import sys
-import textwrap
 import types
 from pathlib import Path
 
@@ -156,7 +155,7 @@ def run_python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     )
 
 
-@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("number", [0, 1, 2])
 def test_the_examples_of_the_testing_kit_pass_as_they_stand(number: int, tmp_path: Path) -> None:
     (tmp_path / "test_team.py").write_text(python_blocks("docs/testing.md")[number])
     (tmp_path / "pytest.ini").write_text(
@@ -201,8 +200,8 @@ def test_the_tutorial_works_as_it_stands(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
     (tmp_path / ".tasks").mkdir()
     (tmp_path / ".xcsh" / "agents").mkdir(parents=True)
-    for name, block in re.findall(r"`([\w./]+)`:\n\n((?:    .*\n|\n)+)", text):
-        (tmp_path / name).write_text(textwrap.dedent(block).strip() + "\n")
+    for name, block in re.findall(r"`([\w./]+)`:\n\n```\w+\n(.*?)^```", text, re.S | re.M):
+        (tmp_path / name).write_text(block)
 
     done = run_python(tmp_path, "-m", "runner", "run", "--drain")
 
