@@ -127,6 +127,7 @@ async def test_a_check_that_failed_while_somebody_wrote_is_repeated_once_when_qu
     first, second = (line for line in events(tmp_path) if "verif" in line["event"])
     assert (first["event"], second["event"]) == ("task.verify_failed", "task.verified")
     assert first["disturbed_by"] == ["bob"]
+    assert first["reason"] == "does not count and is repeated: bob worked in the same place"
 
 
 async def test_a_check_that_failed_while_nobody_else_wrote_is_not_repeated(tmp_path: Path) -> None:

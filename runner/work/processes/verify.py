@@ -131,7 +131,9 @@ async def verify_task(
     result = await check()
     others |= checkout.writers(who) | set(checkout.finished(who) - before)
     if others and not result.ok:
-        _tell(task, teammate, result, disturbed_by=sorted(others))
+        names = sorted(others)
+        why = f"does not count and is repeated: {', '.join(names)} worked in the same place"
+        _tell(task, teammate, result, disturbed_by=names, reason=why)
         await checkout.quiet(who, at_most_s=QUIET_WAIT_S)
         result = await check()
     _tell(task, teammate, result)
