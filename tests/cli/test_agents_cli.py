@@ -67,6 +67,7 @@ def test_list_is_readable_and_warns_on_standard_error(place: Path) -> None:
     assert code == 0
     assert out.splitlines()[1].split()[:5] == ["task", "project", "read,", "nosuch", "(unknown),"]
     assert "broken.md: skipped" in err
+    assert "tools: read, nosuch (unknown), submit_result\n" in call(place, "show", "task")[1]
 
 
 def test_show_tells_settings_and_prompt(place: Path) -> None:
