@@ -92,9 +92,9 @@ class NoModel(UsageError):
         mend = "Mend the script file that is named above.\n" if _about_script(said) else ""
         super().__init__(
             f"no usable model for task {shown}; nothing was claimed.{why}\n{mend}"
-            "Ways to set one: ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL, "
-            "--model PROVIDER/NAME, or `model:` in team.yaml. The providers anthropic and openai, "
-            "and so their keys, come with a later version; script/PATH works now"
+            "Ways to set one: `model: script/PATH` in team.yaml, or --model script/PATH; a task "
+            "with `run` needs none. Providers of real models, and so ANTHROPIC_API_KEY, "
+            "OPENAI_API_KEY and OPENAI_BASE_URL, come with a later version"
         )
 
 

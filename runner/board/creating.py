@@ -21,6 +21,7 @@ from runner.core.layout import STATE_VERSION
 from runner.errors import UnsafeName, UsageError
 
 _FIRST_FIELDS = ("subject", "description", "status", "owner", "blockedBy")
+_ALWAYS_THERE = {"status": "pending", "blockedBy": []}
 
 
 class CreatingStore(HoldingStore):
@@ -119,14 +120,8 @@ def _new_object(fields: Mapping[str, Any]) -> dict[str, Any]:
     subject = next((given[key] for key in spellings("subject") if given.get(key)), None)
     if subject is None:
         raise UsageError("subject: a task needs one line that says what it is")
-    usual = {
-        "subject": subject,
-        "description": "",
-        "status": "pending",
-        "owner": "",
-        "blockedBy": [],
-    }
-    first = {key: given.get(key, usual[key]) for key in _FIRST_FIELDS}
+    usual = {**_ALWAYS_THERE, **given, "subject": subject}
+    first = {key: usual[key] for key in _FIRST_FIELDS if key in usual}
     aliases = spellings("subject")
     return first | {key: value for key, value in given.items() if key not in aliases}
 

@@ -169,7 +169,7 @@ class HoldingStore(ReturningStore):
         if task.status != "pending":
             if task.status == "in_progress":
                 return held_reason(task, self._observer.place)
-            return f"is {task.status or 'not understood'}"
+            return f"it is {task.status or 'not understood'}"
         known = self._folder.tasks
         if waits(task, known, self._clock.now()):
             return waiting_reason(task, known)

@@ -72,7 +72,7 @@ def why_not(
     """Why this claimant cannot claim the task now; None if it can."""
     state = snapshot.state(task)
     if state not in ("ready", "assigned"):
-        return snapshot.reason(task) or f"is {state.replace('_', ' ')}"
+        return snapshot.reason(task) or f"it is {state.replace('_', ' ')}"
     return unfit(task, claimant, refuses, only)
 
 

@@ -19,6 +19,7 @@ from runner.agents.discovery import (
     read_agent_file,
 )
 from runner.cli import here, output
+from runner.cli.tables import print_table
 from runner.core.layout import find_layout
 from runner.errors import BoardNotFound, ConfigError, ModelUnavailable
 from runner.work.tool_names import missing
@@ -50,12 +51,13 @@ def list_agents(context: click.Context, as_json: bool) -> None:
         )
         return
     _print_warnings(discovery)
-    output.print_table(
+    print_table(
         ("name", "source", "tools", "description"),
         [
             (agent.name, agent.source, _tools_text(agent), agent.description)
             for agent in discovery.agents
         ],
+        spare=("source", "tools"),
     )
 
 

@@ -3,40 +3,69 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from runner.cli import here, output
-from runner.core.clock import SystemClock, from_iso
+from runner.cli import boards, here, output
+from runner.cli.event_line import event_line, is_for_people, local_time
+from runner.core.clock import SystemClock
 from runner.core.events import events_in, merged
+from runner.core.ids import Key, key_of
 from runner.core.layout import Layout
+from runner.errors import UsageError
 
 Event = dict[str, Any]
 _LOOK_S = 0.3
-_HEAD = frozenset({"ts", "event", "run", "teammate", "task", "attempt"})
+_BARE = frozenset({"task.claimed", "task.completed", "task.reported"})  # no facts for people
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which events: those of one run, those about one task; None is all."""
+
+    run: str | None = None
+    task: Key | None = None
+
+    def among(self, events: Iterable[Event]) -> list[Event]:
+        return [event for event in events if self._has(event)]
+
+    def _has(self, event: Event) -> bool:
+        if self.run is not None and event.get("run") != self.run:
+            return False
+        return self.task is None or key_of(event.get("task")) == self.task
 
 
 @click.command("events")
 @click.option("-f", "--follow", is_flag=True, help="Go on printing what happens, until stopped.")
+@click.option("--run", "run_id", metavar="ID", help="Only of this run; `last`: the newest.")
+@click.option("--task", "task_id", metavar="ID", help="Only about this task.")
 @here.as_json
 @click.pass_context
-def command(context: click.Context, follow: bool, as_json: bool) -> int:
+def command(
+    context: click.Context, follow: bool, run_id: str | None, task_id: str | None, as_json: bool
+) -> int:
     """Print what happened: the events of all runs and commands.
 
-    They come in order of time. With --follow and --json together, each event is one line of JSON.
+    They come in order of time, in local time. What only programs need is in --json. With --follow
+    and --json together, each event is one line of JSON.
     """
     layout = here.layout(context)
+    wanted = Wanted(
+        run=_run(layout, run_id) if run_id is not None else None,
+        task=key_of(task_id) if task_id is not None else None,
+    )
     if follow:
-        return _follow(layout, as_json=as_json)
-    lines = merged(journals(layout))
+        return _follow(layout, wanted, as_json=as_json)
+    events = wanted.among(merged(journals(layout)))
     if as_json:
-        output.print_json(lines)
+        output.print_json(events)
         return 0
-    for line in lines:
-        output.say(event_line(line))
+    for line in Printed(subjects(layout)).lines(events):
+        output.say(line)
     return 0
 
 
@@ -45,17 +74,65 @@ def journals(layout: Layout) -> list[Path]:
     return [*sorted(layout.runs.glob("*.jsonl")), layout.cli_journal]
 
 
-def _follow(layout: Layout, *, as_json: bool) -> int:
+def subjects(layout: Layout) -> dict[Any, str]:
+    """The subjects of the tasks that are on the board now, by their ids."""
+    return {task.id: task.subject for task in boards.store(layout).scan().tasks.values()}
+
+
+def _run(layout: Layout, name: str) -> str:
+    """The id of the run that is meant. Raises: UsageError."""
+    started = [
+        str(event["run"])
+        for event in merged(layout.runs.glob("*.jsonl"))
+        if event["event"] == "run.started"
+    ]
+    if name == "last" and started:
+        return started[-1]
+    if name not in started:
+        known = ", ".join(started[-5:]) or "none"
+        raise UsageError(f"--run {name}: no such run on this board; the newest: {known}")
+    return name
+
+
+class Printed:
+    """Events as lines, with a line between them where the run or the day changes."""
+
+    def __init__(self, subjects: Mapping[Any, str]) -> None:
+        self._subjects = subjects
+        self._run: object = None
+        self._day = ""
+
+    def lines(self, events: Iterable[Event]) -> Iterator[str]:
+        for event in events:
+            if is_for_people(event):
+                yield from self._heading(event)
+                yield event_line(event, self._subjects if event["event"] in _BARE else None)
+
+    def _heading(self, event: Event) -> Iterator[str]:
+        """`run run-ab12 2026-11-30`; the time zone is told once. Commands belong to no run."""
+        moment, run = local_time(event), event.get("run") or self._run
+        day = moment.strftime("%Y-%m-%d") if moment else self._day
+        if (run, day) == (self._run, self._day):
+            return
+        zone = f" (times in {moment:%Z})" if moment and not self._day else ""
+        self._run, self._day = run, day
+        named = f"run {output.one_line(run)} " if run else ""
+        yield f"{named}{day}{zone}".rstrip()
+
+
+def _follow(layout: Layout, wanted: Wanted, *, as_json: bool) -> int:
     import anyio
 
     async def watch() -> None:
         tails: dict[Path, Tail] = {}
+        printed = Printed(subjects(layout))
         while True:
             fresh: list[Event] = []
             for path in journals(layout):
                 fresh += tails.setdefault(path, Tail(path)).new_events()
-            for line in sorted(fresh, key=lambda event: str(event.get("ts", ""))):
-                output.say(output.json_text(line) if as_json else event_line(line))
+            events = wanted.among(sorted(fresh, key=lambda event: str(event.get("ts", ""))))
+            for line in map(output.json_text, events) if as_json else printed.lines(events):
+                output.say(line)
             await SystemClock().sleep(_LOOK_S)
 
     with contextlib.suppress(KeyboardInterrupt):  # the usual end, so without a word
@@ -81,47 +158,3 @@ class Tail:
         whole = data[: data.rfind(b"\n") + 1]
         self._offset += len(whole)
         yield from events_in(whole)
-
-
-def event_line(event: Event, subjects: Mapping[Any, str] | None = None) -> str:
-    """`12:00:01 alice  claimed   3 Write the parser`: time, who, what, task, facts.
-
-    `subjects` by task id: the subject is told where the event itself says no more.
-    """
-    who = output.one_line(event.get("teammate")) or "-"
-    what = output.one_line(event.get("event"))
-    group, _, verb = what.partition(".")
-    shown = verb if group in {"task", "teammate"} else f"{group} {verb}"
-    task = output.one_line(event.get("task"))
-    facts = _facts(event, _subject(event, subjects or {}))
-    line = (
-        f"{_local_time(event.get('ts'))} {who:<8} {shown.replace('_', ' '):<15} {task:<4} {facts}"
-    )
-    return line.rstrip()
-
-
-def _subject(event: Event, subjects: Mapping[Any, str]) -> str:
-    task = event.get("task")
-    return subjects.get(task, "") if isinstance(task, (int, str)) else ""
-
-
-def _facts(event: Event, subject: str) -> str:
-    """The reason or the error, else the subject, else whatever the event carries."""
-    attempt = event.get("attempt")
-    again = f"(attempt {attempt})" if isinstance(attempt, int) and attempt > 1 else ""
-    rest = {key: value for key, value in event.items() if key not in _HEAD and value is not None}
-    if isinstance(rest.get("problem"), dict):
-        rest = {"reason": f"{rest['problem'].get('file')}: {rest['problem'].get('message')}"}
-    told = [output.one_line(rest[key]) for key in ("reason", "error") if rest.get(key)]
-    if not told and subject:
-        told = [output.one_line(subject)]
-    elif not told:
-        told = [f"{key}={output.one_line(value)}" for key, value in rest.items()]
-    return " ".join([*told, again]).strip()
-
-
-def _local_time(ts: object) -> str:
-    try:
-        return from_iso(str(ts)).astimezone().strftime("%H:%M:%S")
-    except (ValueError, OverflowError):
-        return "--:--:--"

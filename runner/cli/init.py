@@ -15,10 +15,10 @@ TEAM_YAML = """\
 # commented out shows the default or an example. RUNNER_* variables and flags win over it.
 
 # team: team
-# model: anthropic/NAME            # or openai/NAME, ollama/NAME, script/PATH
+# model: script/turns.yaml         # a script of turns; providers of real models come later
 # models:                          # short names that agents may use
-#   smol: ollama/NAME
-#   slow: [anthropic/NAME, openai/NAME]
+#   smol: script/quick.yaml
+#   slow: [script/long.yaml, script/turns.yaml]
 
 # members: 3                       # alice, bob and carol, role worker; or a list:
 # members:

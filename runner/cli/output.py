@@ -1,4 +1,4 @@
-"""What the command line prints: one JSON document, plain lines, or rich tables on a terminal.
+"""What the command line prints: one JSON document, or plain lines; tables are in `tables`.
 
 Facts and results go to standard output, notes and errors to standard error. A reader that went
 away (`runner ... | head -1`) silences the output; the command itself goes on to its end, so its
@@ -13,7 +13,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from runner.core.files import clean_text
@@ -34,11 +34,6 @@ STYLES: Mapping[str, str] = {
     "in_progress": "cyan",
 }
 """The colours of states of tasks and teammates."""
-_STATES = ("state", "status")
-NARROW = 60
-"""Below this width in columns only what matters most is shown."""
-_GAP, _EDGES = 3, 2  # columns between two cells, and at both ends of a line
-_SHORTEST = 8  # what is left of a shortened cell at least, on a terminal that has the room
 _CONTROL = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
 
 
@@ -170,48 +165,6 @@ def console() -> Console:
     return Console(markup=False, emoji=False, highlight=False)
 
 
-def print_table(
-    columns: Sequence[str], rows: Sequence[Sequence[object]], *, spare: Collection[str] = ()
-) -> None:
-    """A table on a terminal, aligned lines elsewhere. The last column may be long.
-
-    A narrow terminal gets no columns of `spare`, and one line for each row.
-    """
-    cells = [[one_line(cell) for cell in row] for row in rows]
-    if is_terminal():
-        _print_rich_table(columns, cells, spare)
-        return
-    widths = [
-        max(len(row[at]) for row in [list(columns), *cells]) for at in range(len(columns) - 1)
-    ]
-    for row in [[column.upper() for column in columns], *cells]:
-        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        say("  ".join([*padded, row[-1]]).rstrip())
-
-
-def _print_rich_table(
-    columns: Sequence[str], cells: Sequence[Sequence[str]], spare: Collection[str]
-) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    screen = console()
-    narrow = screen.width < NARROW
-    kept = [at for at, name in enumerate(columns) if not (narrow and name in spare)]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    for at in kept:
-        last = at == kept[-1]
-        table.add_column(columns[at], overflow="ellipsis", no_wrap=narrow or not last)
-    if narrow:
-        # rich takes from all columns alike; what names a row has to stay whole
-        used = sum(max(len(row[at]) for row in [columns, *cells]) + _GAP for at in kept[:-1])
-        table.columns[-1].max_width = max(screen.width - used - _EDGES, _SHORTEST)
-    for row in cells:
-        table.add_row(
-            *(
-                Text(row[at], style=STYLES.get(row[at], "") if columns[at] in _STATES else "")
-                for at in kept
-            )
-        )
-    screen.print(table)
+def counted(number: int, noun: str) -> str:
+    """`1 problem`, `2 problems`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -9,6 +9,7 @@ from runner.board.outlook import claim_order, outlook, unfit
 from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant, Task
 from runner.cli import output
+from runner.cli.tables import print_table
 from runner.core.ids import Key
 from runner.core.settings import Settings
 from runner.work.admission import Admission, claimants
@@ -60,5 +61,8 @@ def print_plan(entries: Sequence[Entry], code: int) -> None:
         (one["id"], one["outlook"], ", ".join(one["by"]), one["subject"], one["reason"])
         for one in entries
     ]
-    output.print_table(columns, rows)
+    if not rows:
+        output.say("nothing to do")
+        return
+    print_table(columns, rows, spare=("by",), long=("subject", "reason"), wrap=True)
     output.say(f"dry run: nothing was claimed (exit {code})")

@@ -1,17 +1,41 @@
-"""What a board refers to outside itself: agents and owners that nobody here has."""
+"""What a board and its team refer to and nobody here has: agents, owners, roles, models."""
 
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
-from runner.board.problem import Problem
+from runner.agents.discovery import discover_agents
+from runner.board.problem import Problem, Severity
 from runner.board.snapshot import Snapshot
+from runner.board.store import Store
 from runner.board.task import Task
 from runner.core.ids import LEAD
 from runner.core.layout import Layout
-from runner.core.settings import Settings
+from runner.core.settings import Settings, load_settings
+from runner.errors import ModelUnavailable
 from runner.team.roster import known_names
+from runner.work.models import Models
+
+
+def all_problems(store: Store) -> list[Problem]:
+    """The problems of the board itself, and those that need the roster, agents and models.
+
+    Raises: ConfigError, when team.yaml is wrong.
+    """
+    layout = store.layout
+    settings = load_settings(layout, os.environ, {})
+    snapshot = store.scan(settle=True)
+    names = set(discover_agents(layout.workspace).names) - settings.disabled_agents
+    return [
+        *snapshot.problems,
+        *unknown_agents(snapshot, names),
+        *unknown_owners(snapshot, roster_names(layout, settings)),
+        *unknown_roles(snapshot, settings),
+        *team_problems(layout, settings, names),
+    ]
 
 
 def roster_names(layout: Layout, settings: Settings) -> set[str]:
@@ -23,16 +47,19 @@ def unknown_agents(snapshot: Snapshot, names: Collection[str]) -> Iterator[Probl
     """Open tasks whose agent is not here by exactly that name."""
     for task in _open(snapshot):
         if task.agent is not None and task.run is None and task.agent not in names:
-            near = difflib.get_close_matches(task.agent, names, n=3)
-            hint = f"; near: {', '.join(near)}" if near else ""
-            listed = ", ".join(sorted(names)) or "none"
             yield Problem(
                 severity="error",
                 kind="unknown-agent",
                 file=task.file,
                 id=task.id,
-                message=f'Unknown agent "{task.agent}". Available: {listed}{hint}',
+                message=_unknown_agent(task.agent, names),
             )
+
+
+def _unknown_agent(name: str, names: Collection[str]) -> str:
+    near = difflib.get_close_matches(name, names, n=3)
+    hint = f"; near: {', '.join(near)}" if near else ""
+    return f'Unknown agent "{name}". Available: {", ".join(sorted(names)) or "none"}{hint}'
 
 
 def unknown_owners(snapshot: Snapshot, names: Collection[str]) -> Iterator[Problem]:
@@ -49,6 +76,50 @@ def unknown_owners(snapshot: Snapshot, names: Collection[str]) -> Iterator[Probl
                     f"({', '.join(sorted(names))}); nobody else may claim it"
                 ),
             )
+
+
+def unknown_roles(snapshot: Snapshot, settings: Settings) -> Iterator[Problem]:
+    """Pending tasks for a role that nobody in the team has: a person may still claim them."""
+    roles = sorted({member.role for member in settings.members})
+    for task in _open(snapshot):
+        if task.required_role is not None and task.required_role not in roles:
+            yield Problem(
+                severity="advice",
+                kind="bad-field",
+                file=task.file,
+                id=task.id,
+                message=(
+                    f"needs role {task.required_role}, which nobody in the team has "
+                    f"({', '.join(roles)}); nobody will claim it"
+                ),
+            )
+
+
+def team_problems(layout: Layout, settings: Settings, names: Collection[str]) -> Iterator[Problem]:
+    """What the settings name and is not here: agents of members, models."""
+    for member in settings.members:
+        if member.agent is not None and member.agent not in names:
+            message = f"member {member.name}: {_unknown_agent(member.agent, names)}"
+            yield _of_team("error", "unknown-agent", message)
+    if settings.model is not None:
+        yield from _unusable_model(layout, settings, "model", None)
+    for alias in settings.models:
+        yield from _unusable_model(layout, replace(settings, model=None), f"models.{alias}", alias)
+
+
+def _unusable_model(
+    layout: Layout, settings: Settings, key: str, alias: str | None
+) -> Iterator[Problem]:
+    """A warning only: a board of plain commands needs no model."""
+    try:
+        Models(settings, base_dir=layout.root).choose([alias] if alias else None)
+    except ModelUnavailable as error:
+        reason = str(error).removesuffix("; no default model is set")
+        yield _of_team("warning", "bad-field", f"{key}: {reason}")
+
+
+def _of_team(severity: Severity, kind: str, message: str) -> Problem:
+    return Problem(severity=severity, kind=kind, file="team.yaml", id=None, message=message)
 
 
 def _open(snapshot: Snapshot) -> Iterator[Task]:

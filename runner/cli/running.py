@@ -106,7 +106,8 @@ def _check_known(layout: Layout, snapshot: Snapshot, only: frozenset[Key] | None
 def _announce(team: Team, write: Callable[[str], None]) -> None:
     write(f"board {team.layout.tasks}")
     write(f"works in {team.layout.workspace}")
-    write(f"run {team.run_id}, team {team.settings.team}, model {team.settings.model or 'none'}")
+    named = f" of team {team.settings.team}" if team.settings.team != Settings().team else ""
+    write(f"run {team.run_id}{named}, model {team.settings.model or 'none'}")
 
 
 async def _stop_on_signals(

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runner.cli import output
-from runner.cli.output import duration, one_line
+from runner.cli.output import counted, duration, one_line
+from runner.cli.tables import print_table
 
 Subjects = Mapping[Any, str]
 
@@ -28,7 +29,7 @@ def print_summary(report: Mapping[str, Any], subjects: Subjects) -> None:
     """Everything that is to be said about `report`, which has the shape of `run --json`."""
     tasks = [task for task in report["tasks"] if task.get("status") != "deleted"]
     if tasks:
-        output.print_table(_COLUMNS, [_row(task, subjects) for task in tasks], spare=_SPARE)
+        print_table(_COLUMNS, [_row(task, subjects) for task in tasks], spare=_SPARE)
     for line in leftovers(tasks, subjects):
         output.say(line)
     for note in report.get("notes", ()):
@@ -72,4 +73,4 @@ def verdict(report: Mapping[str, Any]) -> str:
     done = sum(task.get("status") == "completed" for task in tasks)
     code = report["exit"]
     meaning = VERDICTS.get(code, "ended") if tasks or code else "nothing to do"
-    return f"{meaning}: {done} of {len(tasks)} tasks completed (exit {code})"
+    return f"{meaning}: {done} of {counted(len(tasks), 'task')} completed (exit {code})"

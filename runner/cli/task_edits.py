@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from runner.board.saving import OWN_FIELDS
-from runner.cli import boards, here
+from runner.cli import boards, here, output
 from runner.core.strict_json import read_json
 from runner.errors import UsageError
 
@@ -21,6 +22,9 @@ FIELDS = (
 )
 """What a person may set. Everything else of the format is written by the runner."""
 _TEXTS = frozenset({"subject", "description", "owner", "agent", "required_role"})
+_COMMANDS = frozenset({"run", "verify"})
+"""A text or a list of texts: JSON of another type (`true`, `1`) is a command as it was typed."""
+_METADATA = "metadata."
 _USE_INSTEAD = {
     "status": "`tasks done`, `fail`, `retry`, `release` or `delete`",
     "id": "nothing: an id stays; add a new task instead",
@@ -41,6 +45,8 @@ _USE_INSTEAD = {
 @click.option("--verify", metavar="CMD", multiple=True, help="Must exit 0 at the end; may repeat.")
 @click.option("--owner", metavar="NAME", help="Assign it to this teammate.")
 @click.option("--schema", metavar="FILE", type=Path, help="JSON Schema or JTD of the result.")
+@click.option("--timeout", metavar="S", type=float, help="Seconds of one attempt.")
+@click.option("--max-attempts", metavar="N", type=int, help="So many faults set it aside.")
 @click.option("--id", "task_id", metavar="ID", help="An id of your own.")
 @here.as_json
 @click.pass_context
@@ -56,6 +62,8 @@ def add(
     verify: tuple[str, ...],
     owner: str | None,
     schema: Path | None,
+    timeout: float | None,
+    max_attempts: int | None,
     task_id: str | None,
     as_json: bool,
 ) -> None:
@@ -72,11 +80,15 @@ def add(
         "schema": _schema(schema, here.directory(context)),
         "run": run,
         "verify": list(verify) or None,
+        "timeout": int(timeout) if timeout is not None and timeout.is_integer() else timeout,
+        "maxAttempts": max_attempts,
     }
-    task = boards.open_store(context).add(
-        {name: value for name, value in fields.items() if value is not None}
-    )
+    store = boards.open_store(context)
+    task = store.add({name: value for name, value in fields.items() if value is not None})
     boards.print_task(task, f"added task {task.id}: {task.subject}", as_json=as_json)
+    if missing := [key for key in task.blocked_by if key not in store.scan().tasks]:
+        named = ", ".join(missing)
+        output.note(f"warning: task {task.id} waits for {named}: not on the board")
 
 
 @click.command()
@@ -87,7 +99,7 @@ def add(
     metavar="KEY=VALUE",
     required=True,
     multiple=True,
-    help="JSON or text; null removes; may repeat.",
+    help="JSON or text; null removes; metadata.KEY sets one key; may repeat.",
 )
 @here.force
 @here.as_json
@@ -98,10 +110,34 @@ def edit(
     """Change fields of a task; all others stay as they are."""
     store = boards.open_store(context)
     store.scan()
-    there = store.find(task_id).raw
-    changes = dict(_assignment(text, set(there)) for text in assignments)
+    changes = _changes(assignments, store.find(task_id).raw)
     task = store.edit(task_id, changes, force=force)
     boards.print_task(task, f"task {task.id}: changed {', '.join(changes)}", as_json=as_json)
+
+
+def _changes(assignments: tuple[str, ...], there: Mapping[str, Any]) -> dict[str, Any]:
+    """The new value of each field; None removes it. Raises: UsageError.
+
+    `metadata.KEY` changes one key of what is in metadata.
+    """
+    changes: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise UsageError(f"--set: found {assignment!r}, expected KEY=VALUE")
+        key = name.removeprefix(_METADATA)
+        if key == name:
+            _check_field(name, there)
+            changes[name] = _value(name, text)
+            continue
+        metadata = changes.get("metadata", there.get("metadata"))
+        if not isinstance(metadata, dict | None):
+            raise UsageError(f"--set {name}: the metadata of this task is no object")
+        value = _value(name, text)
+        others = {inner: kept for inner, kept in (metadata or {}).items() if inner != key}
+        changes["metadata"] = others if value is None else {**others, key: value}
+    return changes
 
 
 def _id(text: str) -> int | str:
@@ -129,12 +165,8 @@ def _schema(file: Path | None, directory: Path) -> Any:
         raise UsageError(f"--schema {file}: expected a file of JSON: {error}") from error
 
 
-def _assignment(text: str, there: set[str]) -> tuple[str, Any]:
-    """The field and its new value; None removes it. Raises: UsageError."""
-    name, equals, value = text.partition("=")
-    name = name.strip()
-    if not equals or not name:
-        raise UsageError(f"--set: found {text!r}, expected KEY=VALUE")
+def _check_field(name: str, there: Container[str]) -> None:
+    """Only what a person may set, and what the file has already. Raises: UsageError."""
     if name in _USE_INSTEAD:
         raise UsageError(f"--set {name}: not set by hand; use {_USE_INSTEAD[name]}")
     if name in OWN_FIELDS:
@@ -146,11 +178,18 @@ def _assignment(text: str, there: set[str]) -> tuple[str, Any]:
             f"--set {name}: no such field{hint} Known: {', '.join(FIELDS)}. "
             "Data of your own goes into metadata"
         )
+
+
+def _value(name: str, text: str) -> Any:
+    """The value as JSON, or the text as typed where it is none. Raises: UsageError."""
     if name in _TEXTS:
-        return name, None if value == "null" else value
+        return None if text == "null" else text
     try:
-        return name, read_json(value)
+        value = read_json(text)
     except json.JSONDecodeError:
-        return name, value
+        return text
     except ValueError as error:
-        raise UsageError(f"--set {name}: found {value[:80]!r}, expected JSON: {error}") from error
+        raise UsageError(f"--set {name}: found {text[:80]!r}, expected JSON: {error}") from error
+    if name in _COMMANDS and not isinstance(value, str | list | None):
+        return text
+    return value

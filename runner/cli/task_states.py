@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from runner.board.graph import unblocked_by
 from runner.board.task import Claimant, Task
 from runner.cli import boards, here, output
 from runner.core.ids import safe_name
@@ -184,13 +185,27 @@ def release(
 
 @click.command()
 @here.task_id
-@here.force
+@click.option("--force", is_flag=True, help="Also one that is completed, deleted or held.")
 @here.as_json
 @click.pass_context
 def retry(context: click.Context, task_id: str, force: bool, as_json: bool) -> None:
-    """Open a failed, waiting or completed task again."""
-    task = boards.open_store(context).retry(task_id, force=force)
+    """Open a failed task again, or one that waits for its next try.
+
+    With --force a completed or deleted one too; its result is taken away, and what was built on
+    it is named.
+    """
+    store = boards.open_store(context)
+    task = store.retry(task_id, force=force)
     boards.print_task(task, f"task {task.id} is pending again", as_json=as_json)
+    built = [
+        one
+        for one in store.scan().tasks.values()
+        if task.key in (*one.blocked_by, *unblocked_by(one))
+        and one.status in {"completed", "in_progress"}
+    ]
+    if built:
+        named = ", ".join(f"{one.id} ({str(one.status).replace('_', ' ')})" for one in built)
+        output.note(f"built on it, and left as they are: {named}")
 
 
 @click.command()

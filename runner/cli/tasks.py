@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 import click
 
+from runner.board.graph import open_blockers, unblocked_by
 from runner.board.outlook import claim_order, why_not
-from runner.board.problem import Problem
-from runner.board.snapshot import Snapshot
-from runner.board.store import Store
+from runner.board.snapshot import Snapshot, State
 from runner.board.task import Claimant, Task
-from runner.cli import boards, here, output, task_edits, task_states
+from runner.cli import boards, here, output, task_edits, task_log, task_states
+from runner.cli.tables import print_table
 from runner.core.clock import to_iso
 from runner.core.ids import Key
 from runner.core.layout import Layout
@@ -23,6 +23,7 @@ command = click.Group(
     commands=[
         *(task_edits.add, task_edits.edit, task_states.claim, task_states.done),
         *(task_states.fail, task_states.release, task_states.retry, task_states.delete),
+        task_log.log,
     ],
     no_args_is_help=False,
     help="Look at the board and change it by hand.",
@@ -30,7 +31,13 @@ command = click.Group(
 
 
 @command.command("list")
-@click.option("--state", multiple=True, help="Only tasks in this state; may repeat.")
+@click.option(
+    "--state",
+    type=click.Choice(get_args(State)),
+    metavar="STATE",
+    multiple=True,
+    help="Only tasks in this state; may repeat.",
+)
 @here.as_json
 @click.pass_context
 def list_tasks(context: click.Context, state: tuple[str, ...], as_json: bool) -> None:
@@ -44,23 +51,27 @@ def list_tasks(context: click.Context, state: tuple[str, ...], as_json: bool) ->
     if as_json:
         output.print_json(rows)
         return
-    output.print_table(
-        ("id", "state", "owner", "blocked by", "subject"),
-        [
-            (
-                row["id"],
-                row["state"],
-                row["owner"],
-                ", ".join(str(blocker) for blocker in row["blockedBy"]),
-                row["subject"],
-            )
-            for row in rows
-        ],
-        spare=("owner", "blocked by"),
-    )
-    errors = [problem for problem in snapshot.problems if problem.severity == "error"]
+    _print_list(rows)
+    errors = sum(problem.severity == "error" for problem in snapshot.problems)
     if errors:
-        output.note(f"{len(errors)} problems on this board: see `runner tasks check`")
+        output.note(f"{output.counted(errors, 'problem')} on this board: see `runner tasks check`")
+
+
+def _print_list(rows: list[dict[str, Any]]) -> None:
+    """The reasons have a column only if there are any."""
+    columns = ["id", "state", "owner", "blocked by", "subject"]
+    cells = [
+        [
+            *(row["id"], row["state"], row["owner"]),
+            ", ".join(str(blocker) for blocker in row["blockedBy"]),
+            row["subject"],
+        ]
+        for row in rows
+    ]
+    if any(row["reason"] for row in rows):
+        columns.append("reason")
+        cells = [[*cell, row["reason"]] for cell, row in zip(cells, rows, strict=True)]
+    print_table(columns, cells, spare=("owner", "blocked by"), long=("subject", "reason"))
 
 
 @command.command()
@@ -100,7 +111,7 @@ def show(context: click.Context, task_id: str, as_json: bool) -> None:
     if as_json:
         output.print_json({**facts, "task": task.raw})
         return
-    for name, value in _facts(store.layout, facts, task):
+    for name, value in _facts(store.layout, facts, snapshot, task):
         output.say(f"{name:<12} {value}")
     if task.description.strip():
         output.say(f"\n{_text(task.description)}")
@@ -112,8 +123,12 @@ def _text(text: str) -> str:
     return "\n".join(output.spaced_line(line) for line in text.splitlines())
 
 
-def _facts(layout: Layout, facts: dict[str, Any], task: Task) -> Iterable[tuple[str, str]]:
-    blockers = ", ".join(str(blocker) for blocker in facts["blockedBy"])
+def _facts(
+    layout: Layout, facts: dict[str, Any], snapshot: Snapshot, task: Task
+) -> Iterable[tuple[str, str]]:
+    listed = dict.fromkeys((*task.blocked_by, *unblocked_by(task)))
+    still = open_blockers(task, snapshot.tasks)
+    over = [key for key in listed if key not in still]
     claim = f"{task.claim.id} by {task.claim.by} at {task.claim.at}" if task.claim else ""
     transcripts = layout.transcripts / f"task_{task.key}"
     named = {
@@ -124,7 +139,8 @@ def _facts(layout: Layout, facts: dict[str, Any], task: Task) -> Iterable[tuple[
         "role": task.required_role,
         "agent": task.agent,
         "priority": task.priority or None,
-        "blocked by": blockers,
+        "blocked by": ", ".join(str(written(snapshot, key)) for key in still),
+        "waited for": ", ".join(str(written(snapshot, key)) for key in over),
         "run": task.run if isinstance(task.run, str) else " ".join(task.run or ()),
         "verify": " && ".join(task.verify),
         "claim": claim,
@@ -174,43 +190,21 @@ def check(context: click.Context, as_json: bool) -> int:
 
     Exit 1 if anything is an error.
     """
+    # team, agents and models are loaded for this command only
+    from runner.cli.references import all_problems
+
     problems = all_problems(boards.open_store(context))
     if as_json:
         output.print_json({"problems": [problem.to_json() for problem in problems]})
     elif problems:
-        output.print_table(
-            ("severity", "kind", "where", "message"),
-            [
-                (p.severity, p.kind, p.file if p.file is not None else p.id, p.message)
-                for p in problems
-            ],
-        )
+        rows = [
+            (p.severity, p.kind, p.file if p.file is not None else p.id, p.message)
+            for p in problems
+        ]
+        print_table(("severity", "kind", "where", "message"), rows, wrap=True)
     else:
         output.say("no problems")
     return int(any(problem.severity == "error" for problem in problems))
-
-
-def all_problems(store: Store) -> list[Problem]:
-    """The problems of the board itself, and those that need the roster and the agents.
-
-    Raises: ConfigError, when team.yaml is wrong.
-    """
-    import os
-
-    from runner.agents.discovery import discover_agents
-    from runner.cli import references
-    from runner.core.settings import load_settings
-
-    layout = store.layout
-    settings = load_settings(layout, os.environ, {})
-    snapshot = store.scan(settle=True)
-    names = set(discover_agents(layout.workspace).names) - settings.disabled_agents
-    roster = references.roster_names(layout, settings)
-    return [
-        *snapshot.problems,
-        *references.unknown_agents(snapshot, names),
-        *references.unknown_owners(snapshot, roster),
-    ]
 
 
 @command.command()

@@ -8,13 +8,15 @@ from typing import Any
 import click
 
 from runner.cli import boards, here, output
+from runner.cli.tables import print_table
 from runner.core.clock import SystemClock
 from runner.core.files import locked
 from runner.core.ids import LEAD
+from runner.core.layout import Layout
 from runner.core.settings import load_settings
 from runner.errors import UsageError
 from runner.team.mailbox import Mailbox, post
-from runner.team.requests import ask_to_stop
+from runner.team.requests import ask_to_stop, pending
 from runner.team.roster import live_members, live_rosters
 
 command = click.Group("team", no_args_is_help=False, help="See who is at work, and write to them.")
@@ -25,13 +27,17 @@ command = click.Group("team", no_args_is_help=False, help="See who is at work, a
 @click.pass_context
 def status(context: click.Context, as_json: bool) -> None:
     """Show the teammates of all runs that are alive."""
-    rosters = live_rosters(here.layout(context))
+    layout = here.layout(context)
+    rosters = live_rosters(layout)
     members = [
         {key: member.get(key) for key in ("name", "role", "agent", "status", "task")}
         | {"run": roster["run"], "team": roster.get("team")}
         for roster in rosters
         for member in roster["members"]
     ]
+    for member in members:
+        if member["status"] != "shutdown" and _is_asked_to_stop(layout, member):
+            member["status"] = "stopping"
     if as_json:
         runs = [
             {key: roster.get(key) for key in ("run", "team", "started", "pid", "host")}
@@ -40,9 +46,14 @@ def status(context: click.Context, as_json: bool) -> None:
         output.print_json({"runs": runs, "members": members})
     elif members:
         columns = ("name", "role", "agent", "status", "task", "run")
-        output.print_table(columns, [[member[name] for name in columns] for member in members])
+        print_table(columns, [[member[name] for name in columns] for member in members])
     else:
         output.say("no run is at work on this board")
+
+
+def _is_asked_to_stop(layout: Layout, member: dict[str, Any]) -> bool:
+    asked = pending(layout, to=str(member["name"]), run=str(member["run"]))
+    return any(request.type == "shutdown" for request in asked)
 
 
 @command.command()

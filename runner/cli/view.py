@@ -1,7 +1,8 @@
-"""What a person sees of a run while it goes on.
+"""What a person sees of a run while it goes on, below the lines of what has happened.
 
-Pure: a picture in, a rich renderable out. No text wraps; what does not fit the
-width ends in an ellipsis, so that eight teammates are readable at 80 columns.
+Pure: a picture in, a rich renderable out. No text wraps; what does not fit the width ends in an
+ellipsis, so that eight teammates are readable at 80 columns. What does not fit the height are
+teammates that are idle, then others; the header and the counts stay.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Group, JustifyMethod, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from runner.cli.output import NARROW, STYLES, duration, one_line, spaced_line
+from runner.cli.output import STYLES, duration, one_line
 
+NARROW, NARROWEST = 80, 50
+"""Below these widths in columns only what matters more, and what matters most, is shown."""
 COUNTED = ("done", "running", "ready", "blocked", "failed")
 _COUNTED_AS: Mapping[str, str] = {
     "completed": "done",
@@ -25,6 +27,11 @@ _COUNTED_AS: Mapping[str, str] = {
     "assigned": "ready",
     "failed": "failed",
 }
+
+
+_BLOCKS: Mapping[str, str] = {"done": "█", "running": "▄"}
+"""What the bar is made of, so that it can be read without colours; the rest is light."""
+_OTHER_LINES = 5  # header, head of the table, bar, counts, and the line of the cursor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +49,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """One moment of a run. `counts` has the keys of COUNTED; `events` are lines, newest last."""
+    """One moment of a run. `counts` has the keys of COUNTED.
 
-    board: str
-    workspace: str
-    run: str
+    `ends_in` None: the run goes on; else it is ending, and takes at most so many seconds more.
+    """
+
     team: str
     seconds: float
     rows: Sequence[Row]
     counts: Mapping[str, int]
-    events: Sequence[str] = ()
+    ends_in: float | None = None
 
 
 def counts(states: Sequence[str]) -> dict[str, int]:
@@ -63,48 +70,54 @@ def counts(states: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def live(picture: Picture, width: int) -> RenderableType:
-    """The whole live view, `width` columns wide."""
-    parts = [_header(picture), _teammates(picture.rows, width), _bar(picture.counts, width)]
-    recent = [_clipped(spaced_line(line), style="dim") for line in picture.events]
-    return Group(*parts, *recent)
+def live(picture: Picture, width: int, height: int = 24) -> RenderableType:
+    """The whole live view, `width` columns wide and at most `height` lines high."""
+    room = max(height - _OTHER_LINES, 1)
+    rows = _most_telling(picture.rows, room)
+    more = len(picture.rows) - len(rows)
+    parts = [_header(picture), _teammates(rows, width)]
+    if more:
+        parts.append(_clipped(f"and {more} more", style="dim"))
+    return Group(*parts, _bar(picture.counts, width))
+
+
+def _most_telling(rows: Sequence[Row], room: int) -> Sequence[Row]:
+    """As many rows as there is room for, in their order; those at work before idle ones."""
+    if len(rows) <= room:
+        return rows
+    at_work = sorted(range(len(rows)), key=lambda at: rows[at].state != "working")
+    return [rows[at] for at in sorted(at_work[: max(room - 1, 0)])]
 
 
 def _header(picture: Picture) -> RenderableType:
-    grid = Table.grid(expand=True, padding=(0, 1))
-    grid.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
-    grid.add_column(justify="right", no_wrap=True, overflow="ellipsis", max_width=32)
-    grid.add_row(
-        _clipped(one_line(f"board {picture.board}")), _clipped(f"run {picture.run}", style="bold")
-    )
-    grid.add_row(
-        _clipped(one_line(f"works in {picture.workspace}")),
-        _clipped(one_line(f"team {picture.team} {duration(picture.seconds)}")),
-    )
-    return grid
+    if picture.ends_in is None:
+        state = f"running for {duration(picture.seconds)}"
+    else:
+        state = f"ending, at most {picture.ends_in:.0f} s more"
+    return _clipped(one_line(f"{picture.team}: {state}"), style="bold")
 
 
 def _teammates(rows: Sequence[Row], width: int) -> RenderableType:
-    narrow = width < NARROW
+    wide, timed = width >= NARROW, width >= NARROWEST
     table = _table()
     _column(table, "teammate", width=11)
-    if not narrow:
+    if wide:
         _column(table, "role", width=9)
     _column(table, "state", width=8)
     _column(table, "task", ratio=1)
-    if not narrow:
+    if wide:
         _column(table, "turn", width=4, justify="right")
         _column(table, "tool", width=10)
+    if timed:
         _column(table, "time", width=7, justify="right")
     for row in rows:
-        name, state, task = one_line(row.name), _styled(row.state), one_line(row.task)
-        if narrow:
-            table.add_row(name, state, task)
-            continue
-        turn = "" if row.turn is None else str(row.turn)
-        tool, time = one_line(row.tool), duration(row.seconds)
-        table.add_row(name, one_line(row.role), state, task, turn, tool, time)
-    return Padding(table, (1, 0))
+        role = [one_line(row.role)] if wide else []
+        turn = ["" if row.turn is None else str(row.turn), one_line(row.tool)] if wide else []
+        time = [duration(row.seconds)] if timed else []
+        table.add_row(
+            one_line(row.name), *role, _styled(row.state), one_line(row.task), *turn, *time
+        )
+    return table
 
 
 def _table() -> Table:
@@ -137,7 +150,7 @@ def _bar(numbers: Mapping[str, int], width: int) -> RenderableType:
     for name in COUNTED:
         so_far += numbers[name]
         end = round(so_far / total * width) if total else 0
-        bar.append(("━" if name != "blocked" else "─") * (end - at), style=STYLES[name])
+        bar.append(_BLOCKS.get(name, "░") * (end - at), style=STYLES[name])
         at = end
     words = Text(no_wrap=True, overflow="ellipsis")
     for name in COUNTED:

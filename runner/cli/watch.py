@@ -13,7 +13,7 @@ from rich.live import Live
 
 from runner.board.snapshot import Snapshot
 from runner.cli import view
-from runner.cli.events import event_line
+from runner.cli.event_line import event_line
 from runner.core.clock import SystemClock
 from runner.team.team import Team
 from runner.team.types import Teammate
@@ -22,7 +22,6 @@ _LINES_EVERY_S = 0.1
 _PICTURE_EVERY_S = 0.25
 _SCAN_AT_MOST_EVERY_S = 0.5
 _SCAN_AT_LEAST_EVERY_S = 2.0  # other runs and people change the board too
-_RECENT = 5
 _QUIET = frozenset(
     """
     run.started run.ended teammate.working teammate.idle message.delivered model.chosen
@@ -106,13 +105,13 @@ class LineWatcher(Watcher):
 
 
 class LiveWatcher(Watcher):
-    """The live view of rich, redrawn a few times a second."""
+    """The live view of rich, redrawn a few times a second below the lines of what happened."""
 
     def __init__(self, team: Team, console: Console) -> None:
         super().__init__(team)
         self._console = console
-        self._recent: deque[str] = deque(maxlen=_RECENT)
         self._started = self.clock.monotonic()
+        self._stopping: float | None = None
 
     async def keep(self) -> None:
         live = Live(console=self._console, auto_refresh=False, transient=True)
@@ -120,30 +119,44 @@ class LiveWatcher(Watcher):
         with live:
             while True:
                 lines = await self.new_lines()
-                self._recent.extend(lines)
+                self._print(lines)
                 changed = changed or bool(lines)
                 now = self.clock.monotonic()
                 pause = _SCAN_AT_MOST_EVERY_S if changed else _SCAN_AT_LEAST_EVERY_S
                 if now - seen >= pause:
                     snapshot, seen, changed = await self.look(), now, False
                 picture = self.picture(snapshot, now)
-                live.update(view.live(picture, self._console.width), refresh=True)
+                width, height = self._console.size
+                live.update(view.live(picture, width, height), refresh=True)
                 await self.clock.sleep(_PICTURE_EVERY_S)
+
+    async def end(self) -> None:
+        await super().end()
+        self._print(await self.new_lines())
+
+    def _print(self, lines: list[str]) -> None:
+        """Into the scrollback, where they stay; each cut at the width, as one line."""
+        for line in lines:
+            self._console.print(line, no_wrap=True, overflow="ellipsis", crop=True)
 
     def picture(self, snapshot: Snapshot, now: float) -> view.Picture:
         """What to draw: `now` is the clock's monotonic time."""
         team = self.team
         tasks = [*snapshot.tasks.values(), *snapshot.others]
         return view.Picture(
-            board=str(team.layout.tasks),
-            workspace=str(team.layout.workspace),
-            run=team.run_id,
             team=team.settings.team,
             seconds=now - self._started,
             rows=[self._row(mate, now) for mate in team.teammates],
             counts=view.counts([snapshot.state(task) for task in tasks]),
-            events=tuple(self._recent),
+            ends_in=self._ends_in(now),
         )
+
+    def _ends_in(self, now: float) -> float | None:
+        """What is left of the grace period, counted from when the stop was noticed."""
+        if not self.team.stopping:
+            return None
+        self._stopping = now if self._stopping is None else self._stopping
+        return max(0.0, self.team.settings.limits.grace_s - (now - self._stopping))
 
     def _row(self, mate: Teammate, now: float) -> view.Row:
         progress = mate.progress

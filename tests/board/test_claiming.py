@@ -221,7 +221,7 @@ def test_claiming_one_task_says_why_not(desk: Desk) -> None:
     for task_id, reason in {
         1: "assigned to bo",
         2: "blocked by 1 [(]pending[)]",
-        3: "is completed",
+        3: "it is completed",
         4: "in progress by nobody",
         5: "is not understood",
     }.items():

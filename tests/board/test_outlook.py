@@ -118,9 +118,9 @@ def test_why_not_says_what_is_in_the_way(desk: Desk) -> None:
     assert said == {
         "1": None,
         "3": "retried from 13:00:00 UTC on, after attempt 1",
-        "4": "is completed",
+        "4": "it is completed",
         "5": "failed: exit 2",
-        "6": "is failed",
+        "6": "it is failed",
         "7": 'Unknown agent "x"',
     }
 

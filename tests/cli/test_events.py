@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from runner.cli.events import Tail, event_line, journals
+from runner.cli.event_line import event_line, is_for_people
+from runner.cli.events import Printed, Tail, journals
 from runner.cli.main import main
 from runner.core.layout import Layout
 
@@ -45,8 +46,67 @@ def test_events_of_runs_and_commands_are_merged_by_time(
 def test_events_are_one_line_each(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["-C", str(board), "events"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 3
-    assert lines[0].split()[1:] == ["ann", "claimed", "3", "source=run"]
+    assert len(lines) == 1 + 3
+    assert lines[1].split()[1:] == ["ann", "claimed", "3"]
+
+
+def test_events_of_a_task_tell_its_subject(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (board / ".tasks" / "task_3.json").write_text('{"id": 3, "subject": "Write the parser"}')
+    assert main(["-C", str(board), "events"]) == 0
+    assert "claimed           3    Write the parser" in capsys.readouterr().out
+
+
+def test_a_line_between_them_tells_a_new_run_and_a_new_day_and_once_the_time_zone() -> None:
+    events: list[dict[str, Any]] = [
+        {"event": "run.started", "run": "r-1", "ts": "2026-01-01T12:00:00.000Z"},
+        {"event": "task.added", "run": None, "ts": "2026-01-01T12:00:01.000Z"},
+        {"event": "run.ended", "run": "r-1", "ts": "2026-01-03T12:00:00.000Z"},
+        {"event": "run.started", "run": "r-2", "ts": "2026-01-03T12:00:00.000Z"},
+    ]
+    lines = [line for line in Printed({}).lines(events) if not line[0].isdigit()]
+    assert lines[0].startswith("run r-1 2026-01-01 (times in ")
+    assert lines[1:] == ["run r-1 2026-01-03", "run r-2 2026-01-03"]
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (["--run", "r-2"], ["run.started"]),
+        (["--run", "last"], ["run.started"]),
+        (["--task", "task_3"], ["task.claimed", "task.completed"]),
+        (["--task", "3", "--run", "last"], []),
+    ],
+)
+def test_events_of_one_run_or_one_task(
+    board: Path, capsys: pytest.CaptureFixture[str], options: list[str], found: list[str]
+) -> None:
+    started = json.loads(line("2026-01-01T11:00:00.000Z", "run.started")) | {"run": "r-2"}
+    (board / ".team" / "runs" / "r-2.jsonl").write_text(json.dumps(started) + "\n")
+    assert main(["-C", str(board), "events", "--json", *options]) == 0
+    assert [event["event"] for event in json.loads(capsys.readouterr().out)] == found
+
+
+def test_a_run_that_there_was_not_is_exit_2(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("last", "r-9"):
+        assert main(["-C", str(board), "events", "--run", name]) == 2
+        assert "no such run on this board; the newest: none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        ({"event": "teammate.working"}, False),
+        ({"event": "request.decided", "status": "approved"}, False),
+        ({"event": "request.decided", "status": "dropped", "reason": "old"}, True),
+        ({"event": "message.sent", "type": "shutdown_request"}, False),
+        ({"event": "message.sent", "to": "ann"}, True),
+        ({"event": "tool.ended"}, True),
+    ],
+)
+def test_people_are_spared_what_the_lines_around_it_say(event: dict[str, Any], told: bool) -> None:
+    assert is_for_people(event) is told
 
 
 def test_lines_that_are_no_events_cost_themselves_only(
@@ -58,7 +118,7 @@ def test_lines_that_are_no_events_cost_themselves_only(
         stream.write("\n".join([*odd, "[" * 100_000]).encode() + b'\n{"event": "\xff"}\n\x00\n')
     assert main(["-C", str(board), "events"]) == 0
     told = capsys.readouterr()
-    assert (len(told.out.splitlines()), told.err) == (5, "")
+    assert (len([text for text in told.out.splitlines() if text[2:3] in ":-"]), told.err) == (5, "")
     assert main(["-C", str(board), "events", "--json"]) == 0
     assert "NaN" not in capsys.readouterr().out
 
@@ -66,7 +126,7 @@ def test_lines_that_are_no_events_cost_themselves_only(
 def test_an_event_of_a_task_tells_its_subject_where_it_says_no_more() -> None:
     claimed = {"event": "task.claimed", "teammate": "ann", "task": 3, "claim": "c"}
     failed = {"event": "task.failed", "teammate": "ann", "task": 3, "error": "exit 1"}
-    assert event_line(claimed, {3: "Write the parser"}).endswith("3    Write the parser")
+    assert event_line(claimed, {3: "Write the parser"}).endswith(" 3    Write the parser")
     assert event_line(failed, {3: "Write the parser"}).endswith("3    exit 1")
 
 
@@ -123,17 +183,33 @@ def test_every_journal_of_the_board_is_looked_at(board: Path) -> None:
                 "attempt": 2,
                 "error": "no\nway",
             },
-            "--:--:-- ann      failed          3    no way (attempt 2)",
+            "--:--:-- ann      failed            3    no way (attempt 2)",
         ),
         (
             {"event": "message.sent", "teammate": None, "to": "ben", "type": "message"},
-            "--:--:-- -        message sent         to=ben type=message",
+            "--:--:-- -        message sent           to=ben type=message",
         ),
         (
             {"event": "board.problem", "problem": {"file": "task_1.json", "message": "no JSON"}},
-            "--:--:-- -        board problem        task_1.json: no JSON",
+            "--:--:-- -        board problem          task_1.json: no JSON",
         ),
         ({"event": "run.started"}, "--:--:-- -        run started"),
+        (
+            {"event": "tool.ended", "tool": "submit_result", "error": True, "seconds": 0.007},
+            "--:--:-- -        tool ended             tool=submit_result error seconds=0.007",
+        ),
+        (
+            {"event": "run.ended", "exit": 0, "totals": {"tasks": 2, "failed": 0, "usd": None}},
+            "--:--:-- -        run ended              exit=0 tasks=2",
+        ),
+        (
+            {"event": "task.edited", "by_hand": True, "fields": ["run", "a b"], "warnings": []},
+            '--:--:-- -        edited                 by hand fields=run,"a b"',
+        ),
+        (
+            {"event": "board.problem", "file": "ann.jsonl", "message": "byte 3: no JSON"},
+            "--:--:-- -        board problem          ann.jsonl: byte 3: no JSON",
+        ),
     ],
 )
 def test_an_event_line_says_time_who_what_task_and_facts(event: dict[str, Any], shown: str) -> None:

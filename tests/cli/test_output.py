@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from runner.cli import output
+from runner.cli import output, tables
 
 
 class Terminal(io.StringIO):
@@ -63,7 +63,7 @@ def test_durations_are_short(seconds: float, shown: str) -> None:
 
 
 def test_a_table_in_a_pipe_is_aligned_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    output.print_table(("id", "state", "subject"), [(1, "ready", "Go"), (10, None, "A\nB")])
+    tables.print_table(("id", "state", "subject"), [(1, "ready", "Go"), (10, None, "A\nB")])
     assert capsys.readouterr().out.splitlines() == [
         "ID  STATE  SUBJECT",
         "1   ready  Go",
@@ -73,7 +73,7 @@ def test_a_table_in_a_pipe_is_aligned_lines(capsys: pytest.CaptureFixture[str]) 
 
 def test_a_table_on_a_terminal_takes_no_text_for_markup() -> None:
     with contextlib.redirect_stdout(Terminal()) as terminal:
-        output.print_table(("id", "subject"), [(1, "[red]not markup[/red] :smile:")])
+        tables.print_table(("id", "subject"), [(1, "[red]not markup[/red] :smile:")])
     assert "[red]not markup[/red] :smile:" in terminal.getvalue()
 
 

@@ -62,7 +62,8 @@ def test_no_model_says_the_ways_to_set_one_and_claims_nothing(cli: Cli) -> None:
     answer = cli("run", "--drain", "--json")
     assert answer.code == 2
     assert all(way in answer.json["error"] for way in WAYS)
-    assert "come with a later version; script/PATH works now" in answer.json["error"]
+    assert "Ways to set one: `model: script/PATH` in team.yaml" in answer.json["error"]
+    assert answer.json["error"].endswith("come with a later version")
     assert "Mend" not in answer.json["error"]
     assert cli.path(1).read_bytes() == before
 
@@ -223,6 +224,12 @@ def test_a_dry_run_lists_everything_before_it_says_that_nothing_can_think(cli: C
     told = cli("run", "--dry-run", "--json").json
     assert [one["outlook"] for one in told["tasks"]] == ["ready", "stuck"]
     assert (told["exit"], "no usable model" in told["error"]) == (2, True)
+
+
+def test_a_dry_run_of_a_board_where_nothing_is_open_says_so(cli: Cli) -> None:
+    cli.board({"status": "completed"})
+    answer = cli("run", "--dry-run")
+    assert (answer.code, answer.out) == (0, "nothing to do\n")
 
 
 def test_a_dry_run_names_only_who_would_not_be_refused(cli: Cli) -> None:

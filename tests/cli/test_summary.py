@@ -109,9 +109,9 @@ def test_every_task_left_undone_is_listed_with_its_whole_reason() -> None:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        (0, "all done: 1 of 1 tasks completed (exit 0)"),
-        (3, "something is left undone: 1 of 1 tasks completed (exit 3)"),
-        (143, "stopped by a request to end (SIGTERM): 1 of 1 tasks completed (exit 143)"),
+        (0, "all done: 1 of 1 task completed (exit 0)"),
+        (3, "something is left undone: 1 of 1 task completed (exit 3)"),
+        (143, "stopped by a request to end (SIGTERM): 1 of 1 task completed (exit 143)"),
     ],
 )
 def test_the_verdict_says_what_the_exit_code_means(code: int, said: str) -> None:

@@ -34,11 +34,34 @@ def test_list_for_people_has_a_line_for_each_task_and_points_at_problems(cli: Cl
     cli.board({"id": 1, "subject": "Write\nit"}, {"id": 2, "blockedBy": [1]})
     (cli.layout.tasks / "task_3.json").write_text("{")
     answer = cli("tasks", "list", "--state", "ready")
-    assert answer.err == "1 problems on this board: see `runner tasks check`\n"
+    assert answer.err == "1 problem on this board: see `runner tasks check`\n"
     assert [line.split() for line in answer.out.splitlines()] == [
         ["ID", "STATE", "OWNER", "BLOCKED", "BY", "SUBJECT"],
         ["1", "ready", "Write", "it"],
     ]
+
+
+def test_list_for_people_tells_reasons_where_there_are_any(cli: Cli) -> None:
+    cli.board({"id": 1}, {"id": 2, "blockedBy": [1]})
+    head, _, blocked = cli("tasks", "list").out.splitlines()
+    assert head.split()[-1] == "REASON"
+    assert blocked.endswith("blocked by 1 (pending)")
+
+
+def test_list_refuses_a_state_that_there_is_not_and_names_those_there_are(cli: Cli) -> None:
+    answer = cli("tasks", "list", "--state", "bogus")
+    assert answer.code == 2
+    assert all(state in answer.err for state in ("'bogus'", "ready", "in_progress", "unclaimable"))
+
+
+def test_show_tells_blockers_that_are_open_and_those_that_are_done(cli: Cli) -> None:
+    cli.board(
+        *({"id": 1, "status": "completed"}, {"id": 2}, {"id": 3, "status": "completed"}),
+        {"id": 4, "blockedBy": [1, 2], "unblockedBy": [3]},
+    )
+    lines = cli("tasks", "show", "4").out.splitlines()
+    assert "blocked by   2" in lines
+    assert "waited for   1, 3" in lines
 
 
 def test_looking_at_a_board_writes_nothing(cli: Cli) -> None:
@@ -89,8 +112,9 @@ def test_an_unknown_or_unreadable_task_is_exit_1_and_named(cli: Cli) -> None:
 def test_add_writes_what_was_said_and_nothing_else(cli: Cli) -> None:
     cli.board({"id": 1})
     (cli.layout.root / "shape.json").write_text('{"type": "object"}')
-    argv = ["--description", "All of it", "--blocked-by", "1,2", "--agent", "task", "--role", "r"]
+    argv = ["--description", "All of it", "--blocked-by", "1,99", "--agent", "task", "--role", "r"]
     argv += ["--priority", "high", "--verify", "true", "--verify", "false", "--owner", "ann"]
+    argv += ["--timeout", "90", "--max-attempts", "2"]
     added = cli("tasks", "add", "Größe", *argv, "--schema", "shape.json", "--json")
     assert added.code == 0, added.err
     assert cli.raw(2) == added.json
@@ -99,12 +123,26 @@ def test_add_writes_what_was_said_and_nothing_else(cli: Cli) -> None:
         "subject": "Größe",
         "description": "All of it",
         "owner": "ann",
-        "blockedBy": [1, 2],
+        "blockedBy": [1, 99],
         "agent": "task",
         "required_role": "r",
         "priority": "high",
         "schema": {"type": "object"},
         "verify": ["true", "false"],
+        "timeout": 90,
+        "maxAttempts": 2,
+    }
+    assert added.err == "warning: task 2 waits for 99: not on the board\n"
+
+
+def test_add_leaves_out_what_was_not_said(cli: Cli) -> None:
+    assert cli("tasks", "add", "Go", "--timeout", "0.5").err == ""
+    assert cli.raw(1) == {
+        "id": 1,
+        "subject": "Go",
+        "status": "pending",
+        "blockedBy": [],
+        "timeout": 0.5,
     }
 
 
@@ -138,6 +176,29 @@ def test_edit_changes_the_named_fields_and_keeps_the_rest(cli: Cli) -> None:
         "verify": "make test",
         "owner": "ann",
     }
+
+
+@pytest.mark.parametrize("field", ["run", "verify"])
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [("true", "true"), ("7", "7"), ('["a", "b"]', ["a", "b"]), ("make x", "make x")],
+)
+def test_edit_takes_a_command_as_it_was_typed(
+    cli: Cli, field: str, typed: str, kept: object
+) -> None:
+    cli.board({"id": 1})
+    assert cli("tasks", "edit", "1", "--set", f"{field}={typed}").code == 0
+    assert cli.raw(1)[field] == kept
+
+
+def test_edit_sets_and_removes_single_keys_of_metadata(cli: Cli) -> None:
+    cli.board({"id": 1, "metadata": {"a": 1, "b": 2}}, {"id": 2, "metadata": [1]})
+    argv = ("--set", "metadata.status=open", "--set", "metadata.b=null", "--set", "metadata.x=[1]")
+    assert cli("tasks", "edit", "1", *argv).out == "task 1: changed metadata\n"
+    assert cli.raw(1)["metadata"] == {"a": 1, "status": "open", "x": [1]}
+    refused = cli("tasks", "edit", "2", "--set", "metadata.x=1")
+    assert refused.code == 2
+    assert "the metadata of this task is no object" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -337,6 +398,41 @@ def test_check_reports_problems_and_ends_in_1_if_one_is_an_error(cli: Cli) -> No
     assert "near: explore" in found["unknown-agent"]["message"]
     assert set(found["cycle"]) == {"severity", "kind", "file", "id", "message"}
     assert "unknown-owner" in cli("tasks", "check").out
+
+
+def test_retry_names_what_was_built_on_a_completed_task(cli: Cli) -> None:
+    cli.board(
+        {"id": 1, "status": "completed", "result": 1},
+        {"id": 2, "status": "completed", "unblockedBy": [1]},
+        {"id": 3, "unblockedBy": [1]},
+    )
+    assert "--force reopens it" in cli("tasks", "retry", "1").err
+    answer = cli("tasks", "retry", "1", "--force")
+    assert answer.err == "built on it, and left as they are: 2 (completed)\n"
+    assert "result" not in cli.raw(1)
+
+
+def test_check_names_what_only_the_team_can_tell(cli: Cli) -> None:
+    cli.board({"id": 1, "required_role": "pilot", "run": "true"})
+    cli.layout.team_yaml.write_text(
+        "members: [{name: ada, role: coder, agent: explorer}]\n"
+        "model: slow\nmodels: {slow: script/none.yaml, smol: slow}\n"
+    )
+    answer = cli("tasks", "check", "--json")
+    assert answer.code == 1
+    found = {(p["severity"], p["kind"], p["file"]): p["message"] for p in answer.json["problems"]}
+    assert found["advice", "bad-field", "task_1.json"] == (
+        "needs role pilot, which nobody in the team has (coder); nobody will claim it"
+    )
+    agent = found["error", "unknown-agent", "team.yaml"]
+    assert agent.startswith('member ada: Unknown agent "explorer". Available: ')
+    models = [p["message"] for p in answer.json["problems"] if p["severity"] == "warning"]
+    assert [message.partition(":")[0] for message in models] == [
+        "model",
+        "models.slow",
+        "models.smol",
+    ]
+    assert all("none.yaml is missing" in message for message in models)
 
 
 def test_check_knows_the_members_of_the_last_run_as_owners(cli: Cli) -> None:

@@ -108,6 +108,13 @@ def test_stop_asks_one_or_everybody_at_work(cli: Cli) -> None:
     assert "(shutdown_request)" in cli("team", "inbox", "ada").out
 
 
+def test_who_was_asked_to_stop_is_shown_as_stopping(cli: Cli) -> None:
+    with live_run(cli.layout, "run-1", "ada", "ben"):
+        cli("team", "stop", "ben")
+        members = cli("team", "status", "--json").json["members"]
+    assert [one["status"] for one in members] == ["idle", "stopping"]
+
+
 def test_stop_without_a_run_is_no_error(cli: Cli) -> None:
     assert cli("team", "stop").out == "no run is at work on this board\n"
     assert cli("team", "stop", "--json").json == []

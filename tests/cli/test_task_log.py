@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.cli.conftest import Cli
+
+LINES: list[dict[str, Any]] = [
+    {"kind": "start", "teammate": "ann", "agent": "task", "model": "script/x"},
+    {"kind": "user", "text": "Do\nit"},
+    {"kind": "assistant", "text": "", "calls": []},
+    {"kind": "call", "name": "bash", "arguments": {"command": "make"}},
+    {"kind": "result", "name": "bash", "text": "no\x1b[2J " + "x" * 999, "isError": True},
+    {"kind": "end", "outcome": "Failed", "why": "no luck"},
+]
+
+
+def transcript(cli: Cli, *attempts: int) -> None:
+    folder = cli.layout.transcripts / "task_1"
+    folder.mkdir(parents=True)
+    text = "".join(json.dumps({"ts": "x", **line}) + "\n" for line in LINES)
+    for attempt in attempts:
+        (folder / f"{attempt}.jsonl").write_text(text + "torn {\n[]\n")
+
+
+def test_the_last_attempt_is_told_line_by_line(cli: Cli) -> None:
+    cli.board({"id": 1})
+    transcript(cli, 2, 10)
+    first, *lines = cli("tasks", "log", "1").out.splitlines()
+    assert first.startswith("attempt 10 at task 1, from /")
+    assert [line.split(maxsplit=2)[1:] for line in lines[:3]] == [
+        ["start", "ann, agent task, model script/x"],
+        ["user", "Do it"],
+        ["call", 'bash {"command": "make"}'],
+    ]
+    assert " result     bash error: no [2J xxx" in lines[3]
+    assert lines[3].endswith("x…")
+    assert lines[4].endswith("end        Failed: no luck")
+
+
+def test_one_attempt_is_given_whole_as_json(cli: Cli) -> None:
+    cli.board({"id": 1})
+    transcript(cli, 1, 2)
+    told = cli("tasks", "log", "1", "--attempt", "1", "--json").json
+    assert [line["kind"] for line in told] == [line["kind"] for line in LINES]
+
+
+def test_a_task_without_such_a_transcript_says_which_there_are(cli: Cli) -> None:
+    cli.board({"id": 1}, {"id": 2})
+    transcript(cli, 1, 2)
+    assert "no agent worked on it" in cli("tasks", "log", "2").err
+    missing = cli("tasks", "log", "1", "--attempt", "7")
+    assert (missing.code, "there are those of attempt 1, 2" in missing.err) == (1, True)
