@@ -66,12 +66,13 @@ def command(
     Exit codes, judged on the whole board at the end:
     0  all done, or nothing to do
     1  something failed
-    2  wrong usage or configuration
+    2  wrong usage or configuration, or no model is usable
     3  nothing failed, but something is left undone
     4  a budget or time limit was reached
     129, 130, 143  stopped by SIGHUP, SIGINT, SIGTERM
 
-    With --dry-run: 0, or 3 when this team cannot do some task.
+    With --dry-run: 0; 3 when this team cannot do some task; 2 when it needs a model for one and
+    none is usable.
     """
     # the team and all that it needs is loaded only when the call itself is right
     from runner.cli.running import Order, plan_board, run_board

@@ -40,7 +40,7 @@ _USE_INSTEAD = {
 @click.option("--blocked-by", metavar="IDS", multiple=True, help="Blockers: 1,2; may repeat.")
 @click.option("--agent", metavar="NAME", help="Agent definition to use.")
 @click.option("--role", metavar="ROLE", help="Only for teammates with this role.")
-@click.option("--priority", metavar="P", help="A number, or urgent, high, medium, low.")
+@click.option("--priority", metavar="P", help="A number; or urgent, high, medium, normal, low.")
 @click.option("--run", metavar="CMD", help="A plain command; needs no model.")
 @click.option("--verify", metavar="CMD", multiple=True, help="Must exit 0 at the end; may repeat.")
 @click.option("--owner", metavar="NAME", help="Assign it to this teammate.")
