@@ -1,0 +1,44 @@
+"""Ids of both kinds on one board (field case B3): one task each, and every file keeps its form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.board.conftest import ADA
+
+if TYPE_CHECKING:
+    from tests.board.conftest import Desk
+
+OURS = {"status", "owner", "attempt", "claim", "startedAt", "finishedAt", "result", "unblockedBy"}
+OURS |= {"blockedBy", "usage"}
+
+
+def test_ids_as_numbers_and_as_text_are_one_task_and_keep_their_type(desk: Desk) -> None:
+    more: dict[str, Any] = {"estimate": 3, "labels": ["ui"], "subject": "Prüfe 門"}
+    desk.put(
+        {"id": "10", "blockedBy": [2]} | more,
+        {"id": "11", "blockedBy": ["2"]} | more,
+        {"id": 2} | more,
+        {"id": 3} | more,
+    )
+    before = {task_id: desk.raw(task_id) for task_id in (2, 3, 10, 11)}
+    store, done = desk.store(), []
+    while (task := store.claim_next(ADA)) is not None:
+        done.append(task.id)
+        store.complete(task.fence, result="ok")
+    assert done == [2, 3, "10", "11"]
+    for task_id, old in before.items():
+        new = desk.raw(task_id)
+        assert {key: new[key] for key in new if key not in OURS} == {
+            key: old[key] for key in old if key not in OURS
+        }
+        text = desk.path(task_id).read_text(encoding="utf-8")
+        assert "Prüfe 門" in text
+        assert not any(word in text for word in ("undefined", "None", "parentId", "\\u"))
+
+
+def test_a_name_that_is_not_the_inner_id_is_reported(desk: Desk) -> None:
+    desk.put({"id": 1})
+    desk.path(1).rename(desk.path(5))
+    problems = desk.store().scan(settle=True).problems
+    assert [(one.kind, one.file) for one in problems] == [("name-mismatch", "task_5.json")]
