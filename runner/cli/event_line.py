@@ -21,11 +21,11 @@ _CONTROL = frozenset(
 
 def is_for_people(event: Event) -> bool:
     """Whether the event says something that the lines around it do not."""
-    name = event.get("event")
+    name = one_line(event.get("event"))
     if name == "request.decided":  # decided at once; one that is dropped has a reason
         return bool(event.get("reason"))
     if name in {"message.sent", "message.delivered"}:
-        return event.get("type") not in _CONTROL
+        return one_line(event.get("type")) not in _CONTROL
     return name != "teammate.working"  # said by the claim
 
 

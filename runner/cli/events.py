@@ -106,7 +106,8 @@ class Printed:
         for event in events:
             if is_for_people(event):
                 yield from self._heading(event)
-                yield event_line(event, self._subjects if event["event"] in _BARE else None)
+                bare = output.one_line(event["event"]) in _BARE
+                yield event_line(event, self._subjects if bare else None)
 
     def _heading(self, event: Event) -> Iterator[str]:
         """`run run-ab12 2026-11-30`; the time zone is told once. Commands belong to no run."""

@@ -38,10 +38,11 @@ def _guarded(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return output.print_error("interrupted", code=130, as_json=as_json)
     except Exception as error:  # noqa: BLE001 - a person gets a message, the log the traceback
+        from runner.core.failures import in_one_line
         from runner.core.log import get_logger
 
         get_logger("cli").exception("command_crashed")
-        message = f"internal error, please report it: {type(error).__name__}: {error}"
+        message = f"internal error, please report it: {in_one_line(error)}"
         return output.print_error(message, code=1, as_json=as_json)
 
 

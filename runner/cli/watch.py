@@ -13,7 +13,7 @@ from rich.live import Live
 
 from runner.board.snapshot import Snapshot
 from runner.cli import view
-from runner.cli.event_line import event_line
+from runner.cli.event_line import event_line, is_for_people
 from runner.core.clock import SystemClock
 from runner.team.team import Team
 from runner.team.types import Teammate
@@ -75,7 +75,7 @@ class Watcher(ABC):
     async def new_lines(self) -> list[str]:
         """What happened since the last call, as lines worth a person's time."""
         events = [self._queue.popleft() for _ in range(len(self._queue))]
-        events = [event for event in events if event["event"] not in _QUIET]
+        events = [one for one in events if one["event"] not in _QUIET and is_for_people(one)]
         if any(event.get("task") not in {None, *self.subjects} for event in events):
             await self.look()
         return [event_line(event, self.subjects) for event in events]

@@ -114,11 +114,12 @@ def test_lines_that_are_no_events_cost_themselves_only(
 ) -> None:
     odd = ['{"event": 5, "ts": [], "task": [1], "teammate": {}, "attempt": "x", "n": NaN}']
     odd += ['{"event": "task.added", "ts": "0001-01-01T00:00:00+14:00"}', '"text"', "[]", "7"]
+    odd += ['{"event": ["message.sent"], "type": []}', '{"event": "message.sent", "type": {}}']
     with (board / ".team" / "cli.jsonl").open("ab") as stream:
         stream.write("\n".join([*odd, "[" * 100_000]).encode() + b'\n{"event": "\xff"}\n\x00\n')
     assert main(["-C", str(board), "events"]) == 0
     told = capsys.readouterr()
-    assert (len([text for text in told.out.splitlines() if text[2:3] in ":-"]), told.err) == (5, "")
+    assert (len([text for text in told.out.splitlines() if text[2:3] in ":-"]), told.err) == (7, "")
     assert main(["-C", str(board), "events", "--json"]) == 0
     assert "NaN" not in capsys.readouterr().out
 
