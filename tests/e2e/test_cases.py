@@ -1,4 +1,4 @@
-"""Field cases that need real processes: B1, C2, I2, and a demo without any network."""
+"""Field cases that need real processes: B1, C2, D3, I2, and a demo without any network."""
 
 from __future__ import annotations
 
@@ -73,6 +73,25 @@ def test_sigterm_during_a_model_call_gives_the_task_back_and_keeps_what_was_writ
     assert (task["status"], task.get("owner") or None, task["attempt"]) == ("pending", None, 1)
     assert (place.root / "part.txt").read_text() == "half"
     assert not (place.root / "second").exists()
+
+
+def test_a_message_taken_by_a_run_that_is_killed_is_unread_or_saved(place: Place) -> None:
+    (place.root / "s.yaml").write_text("default: [{fault: hang}]")
+    (place.root / "team.yaml").write_text("model: script/s.yaml\nmembers: 1\n")
+    assert place.finish("team", "send", "alice", "read me")[0] == 0
+    # the lead looks first: nothing is consumed
+    for _ in range(2):
+        assert len(json.loads(place.finish("team", "inbox", "alice", "--json")[1])) == 1
+    run = place.start("run")
+    transcripts = place.root / ".team" / "transcripts" / "alice"
+    until_any = f'until cat "{transcripts}"/*.jsonl 2>/dev/null | grep -q .; do :; done'
+    subprocess.run(["sh", "-c", until_any], check=True, timeout=15)
+    run.kill()
+    run.communicate()
+
+    unread = json.loads(place.finish("team", "inbox", "alice", "--json")[1])
+    saved = "".join(path.read_text(encoding="utf-8") for path in transcripts.glob("*.jsonl"))
+    assert [one["content"] for one in unread] == ["read me"] or "read me" in saved
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])

@@ -19,6 +19,7 @@ ROTTEN = {
     "task_4.json": b'{"id": "4", "sta',
     "task_25.json": b"\0" * 40,
     "task_26.json": b'{"id": 26,\n<<<<<<< ours\n"status": "pending"\n=======\n>>>>>>> theirs\n}',
+    "task_6.json": b'{"id": "6"}',
     # DESIGN reads "done" as completed; so a word that nobody knows stands here
     "task_5.json": b'{"id": "5", "status": "simmering"}',
 }
