@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Coroutine
 from functools import partial, update_wrapper
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
-from anyio import from_thread
 
 from runner.board.store import Store
+from runner.core.cancelling import scope_cancelled
 from runner.core.clock import Clock, SystemClock
 from runner.core.events import Journal
 from runner.core.files import LOCK_TIMEOUT_S
@@ -20,13 +19,6 @@ from runner.core.layout import Layout
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-
-
-def _scope_cancelled() -> bool:
-    """Ends the wait for a lock when the awaiting scope is cancelled, by raising as that does."""
-    with contextlib.suppress(anyio.NoEventLoopError):  # the store may be used without a loop
-        from_thread.check_cancelled()
-    return False
 
 
 def _never() -> bool:
@@ -76,7 +68,7 @@ class Board:
             journal=journal,
             run=run,
             stopping=stopping,
-            cancelled=_scope_cancelled,
+            cancelled=scope_cancelled,
             lock_timeout_s=lock_timeout_s,
         )
         self._limiter: anyio.CapacityLimiter | None = None

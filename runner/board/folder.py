@@ -2,93 +2,19 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 from bisect import bisect_left, insort
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
+from runner.board.entry import FINISHED, Entry, Signature, read_now, signature_of
 from runner.board.graph import unblocked_by
-from runner.board.problem import Problem
-from runner.board.reading import is_task_file, keys_of_name, parse_task
+from runner.board.reading import is_task_file, keys_of_name
 from runner.board.task import Task
 from runner.core.ids import Key, order_key
 
 Pending = tuple[int, tuple[object, ...], Key]
-
-FINISHED = ("completed", "deleted")
-"""The states in which a task stays, unless a person reopens it."""
-
-_READ_ONLY = "the file is read-only (no write bits)"
-
-
-class Signature(NamedTuple):
-    """What tells one state of a file from the next without reading it.
-
-    The time is that of the last change of the inode: no program can set it, and it covers the mode.
-    """
-
-    ctime_ns: int
-    size: int
-    inode: int
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One task file as it was read. `settled` is false for one that may be half-written."""
-
-    file: str
-    signature: Signature
-    task: Task | None
-    problems: tuple[Problem, ...]
-    settled: bool = True
-
-
-class Content(NamedTuple):
-    """The bytes of a file, the signature that they belong to, and whether it has write bits."""
-
-    data: bytes
-    signature: Signature
-    writable: bool = True
-
-
-def signature_of(status: os.stat_result) -> Signature:
-    return Signature(status.st_ctime_ns, status.st_size, status.st_ino)
-
-
-def read_content(path: Path) -> Content:
-    """Read a regular file, links not followed. Raises: OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
-        with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as stream:
-            writable = bool(status.st_mode & 0o222)
-            return Content(stream.readall(), signature_of(status), writable)
-    finally:
-        os.close(descriptor)
-
-
-def read_entry(path: Path, content: Content) -> Entry:
-    """What `content` says as the task file `path`."""
-    task, problems = parse_task(path.name, content.data)
-    if task is not None and not content.writable:
-        task = replace(task, unclaimable=task.unclaimable or _READ_ONLY)
-        if task.status not in FINISHED:
-            problems += (
-                Problem(
-                    severity="warning",
-                    kind="bad-field",
-                    file=path.name,
-                    id=task.id,
-                    message=f"{_READ_ONLY}, so the task cannot be worked on",
-                ),
-            )
-    return Entry(path.name, content.signature, task, problems)
 
 
 class Folder:
@@ -144,7 +70,7 @@ class Folder:
 
     def refresh(self, name: str) -> Entry | None:
         """Read one file now; None if it is gone. A first failure to parse is not settled."""
-        entry, known = _read_now(self.path / name), self.entries.get(name)
+        entry, known = read_now(self.path / name), self.entries.get(name)
         if entry is not None and entry.task is None and entry.problems[0].kind == "invalid-json":
             same = known is not None and known.signature == entry.signature
             entry = replace(entry, settled=same and known is not None and known.settled)
@@ -292,26 +218,3 @@ def _meant_first(key: Key, found: list[Task]) -> list[Task]:
     # an unfinished one stands for them all: a doubled blocker must not free anything
     found.sort(key=lambda task: task.status in ("completed", "deleted"))
     return [replace(task, unclaimable=reason) for task in found]
-
-
-def _read_now(path: Path) -> Entry | None:
-    """What the file says now, or why it cannot be read; None if there is none."""
-    try:
-        return read_entry(path, read_content(path))
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        reason = error.strerror or str(error)
-    try:
-        status = path.lstat()
-    except FileNotFoundError:  # only after a lost race: gone since it was opened
-        return None
-    regular = stat.S_ISREG(status.st_mode)
-    problem = Problem(
-        severity="error",
-        kind="invalid-json" if regular else "not-a-file",
-        file=path.name,
-        id=None,
-        message=f"cannot be read: {reason}" if regular else "a link or a folder: not read",
-    )
-    return Entry(path.name, signature_of(status), None, (problem,))

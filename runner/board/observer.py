@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from runner.board import runs
 from runner.board.checks import board_problems
-from runner.board.folder import Folder, Signature
+from runner.board.entry import Signature
+from runner.board.folder import Folder
 from runner.board.graph import behind_rings, rings
 from runner.board.problem import Problem
 from runner.board.reading import keys_of_name

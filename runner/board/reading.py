@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from runner.board import fields
 from runner.board.decoding import MOST_LEVELS, NotAnObject, decode_object, is_deep
+from runner.board.misspelt import meant_by
 from runner.board.problem import Problem, Severity
 from runner.board.task import Status, Task
 from runner.core.ids import Key, is_safe, key_of, number_of
@@ -133,6 +134,7 @@ class _Reader:
         )
         self._warn_beside_run(task)
         self._refuse_not_built(task)
+        self._warn_misspelt(task)
         if self._unclaimable:
             task = replace(task, unclaimable="; ".join(self._unclaimable))
         return task, tuple(self._problems)
@@ -228,6 +230,15 @@ class _Reader:
         if task.run is not None and ignored:
             message = f"{', '.join(ignored)} beside run: ignored, a command has no agent"
             self._add("warning", "bad-field", message)
+
+    def _warn_misspelt(self, task: Task) -> None:
+        """What is done is done; until then a check that is never made is worth a word."""
+        if task.status in ("completed", "failed", "deleted"):
+            return
+        for key, value in self._raw.items():
+            if key not in _READERS and value is not None and (meant := meant_by(key)) is not None:
+                message = f"{key}: not a field of ours, so it does nothing; is {meant} meant?"
+                self._add("warning", "bad-field", message)
 
     def _refuse_not_built(self, task: Task) -> None:
         for field, message in _NOT_BUILT.items():

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from runner.board.folder import Content, Folder, read_content, read_entry, signature_of
+from runner.board.entry import Content, read_content, read_entry, signature_of
+from runner.board.folder import Folder
 from runner.board.saving import Changes, changed, encode_task
 from runner.board.task import Task
 from runner.core.files import Held, atomic_write, create_exclusive

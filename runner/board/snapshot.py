@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -35,7 +35,8 @@ class Snapshot:
     claimable. `rings` has the ring of tasks that a task waits for, or is in. `unsettled` names
     files that may be half-written and earn one more look. `alive` has the runs that are alive, of
     those named in claims, `own_run` included. `place` is that of this board, empty while nothing
-    was ever claimed here.
+    was ever claimed here. `given_up` has the claims, by their ids, that nobody works on any more
+    though their run is alive, with the reason.
     """
 
     tasks: Mapping[Key, Task]
@@ -48,6 +49,7 @@ class Snapshot:
     place: str
     now: datetime
     own_run: str | None = None
+    given_up: Mapping[str, str] = field(default_factory=dict)
 
     def state(self, task: Task) -> State:
         """Without a look at roles and refusals; `assigned` is ready, but for its owner only."""
@@ -65,8 +67,8 @@ class Snapshot:
         return run is not None and run not in self.alive
 
     def is_running(self, task: Task) -> bool:
-        """Claimed by a live run of this place."""
-        return run_here(task, self.place) in self.alive
+        """Claimed by a live run of this place, which works on it."""
+        return run_here(task, self.place) in self.alive and self._why_given_up(task) is None
 
     def is_running_elsewhere(self, task: Task) -> bool:
         """Claimed by another live run of this place: it may yet come back."""
@@ -88,8 +90,11 @@ class Snapshot:
         if state == "stale" and task.claim is not None:
             return f"was held by {task.claim.by} of run {task.claim.run}, which is dead"
         if state == "in_progress":
-            return held_reason(task, self.place)
+            return self._why_given_up(task) or held_reason(task, self.place)
         return f"failed: {task.error}" if state == "failed" and task.error else None
+
+    def _why_given_up(self, task: Task) -> str | None:
+        return self.given_up.get(task.claim.id) if task.claim is not None else None
 
     def _is_other(self, task: Task) -> bool:
         meant = self.tasks.get(task.key)

@@ -50,7 +50,10 @@ class ProcessGroups:
             return frozenset(self._groups)
 
     def add(self, group: int) -> None:
-        """Register a group before it is let run. Raises: OSError, when nothing can guard it."""
+        """Register a group before it is let run.
+
+        Raises: OSError, when nothing can guard it; it stays registered until it is removed.
+        """
         with self._mutex:
             self._groups.add(group)
             self._tell(f"+{group}\n")
@@ -60,7 +63,8 @@ class ProcessGroups:
         with self._mutex:
             if group in self._groups:
                 self._groups.discard(group)
-                self._tell(f"-{group}\n")
+                with contextlib.suppress(OSError):  # no guardian, so nobody who has to forget it
+                    self._tell(f"-{group}\n")
 
     def kill_all(self) -> None:
         """Kill every registered group and forget it."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import anyio
 
@@ -20,7 +21,7 @@ class Look:
     """A snapshot and what everybody would otherwise work out from it again.
 
     `free` could be claimed by somebody, `stale` has to be returned first, `coming` can become free
-    by itself. `own` are the claims of this run.
+    by itself. `own` are the claims of this run, but for those that it has given up.
     """
 
     snapshot: Snapshot
@@ -44,11 +45,13 @@ class Looks:
     """Takes looks; whoever asks while one is under way shares the next. `taken` counts them.
 
     A drain run has to see the end of what other runs hold too: its exit code judges that.
+    `given_up` is as in a snapshot, and may grow.
     """
 
-    def __init__(self, board: Board, *, drain: bool) -> None:
+    def __init__(self, board: Board, *, drain: bool, given_up: Mapping[str, str]) -> None:
         self._board = board
         self._drain = drain
+        self._given_up = given_up
         self._under_way: anyio.Event | None = None
         self._latest: tuple[int, Look] | None = None
         self.taken = 0
@@ -73,7 +76,8 @@ class Looks:
         self.taken += 1
         number, self._under_way = self.taken, anyio.Event()
         try:
-            self._latest = (number, _look(await self._board.scan(), drain=self._drain))
+            found = replace(await self._board.scan(), given_up=dict(self._given_up))
+            self._latest = (number, _look(found, drain=self._drain))
         finally:
             # also when cancelled: another of those who wait takes the look then
             self._under_way.set()
@@ -83,11 +87,11 @@ class Looks:
 def _look(snapshot: Snapshot, *, drain: bool) -> Look:
     pending = [task for task in snapshot.unfinished if task.status == "pending"]
     begun = [task for task in snapshot.unfinished if task.status == "in_progress"]
-    run = snapshot.own_run
+    own = [task for task in begun if task.claim and task.claim.run == snapshot.own_run]
     return Look(
         snapshot=snapshot,
         free=tuple(task for task in pending if snapshot.state(task) in _TO_CLAIM),
         stale=tuple(task for task in begun if snapshot.is_stale(task)),
-        own=tuple(task for task in begun if task.claim is not None and task.claim.run == run),
+        own=tuple(task for task in own if task.fence.claim_id not in snapshot.given_up),
         coming=coming(snapshot, held_elsewhere=drain),
     )

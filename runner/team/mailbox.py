@@ -13,13 +13,16 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from runner.core.cancelling import scope_cancelled
 from runner.core.clock import Clock, to_iso
 from runner.core.files import (
     LOCK_TIMEOUT_S,
+    Held,
     append_line,
     atomic_write,
     clean_text,
@@ -96,7 +99,7 @@ class Mailbox:
     def append(self, message: Message) -> None:
         """Put one message at the end. Raises: SaveFailed, BoardBusy."""
         self._layout.ensure_team()
-        with locked(self._lock_file, timeout_s=LOCK_TIMEOUT_S):
+        with self._locked():
             append_line(self.path, encode_line(message.to_json()))
 
     def read(self, taken: Cursor = NOWHERE) -> Batch:
@@ -104,7 +107,7 @@ class Mailbox:
 
         Damaged lines are copied to `NAME.damaged.jsonl` once. Raises: BoardBusy.
         """
-        with locked(self._lock_file, timeout_s=LOCK_TIMEOUT_S):
+        with self._locked():
             saved = self._load()
             try:
                 stream = self.path.open("rb")
@@ -128,7 +131,7 @@ class Mailbox:
 
     def commit(self, upto: Cursor) -> None:
         """Remember that everything before `upto` is read; an older place changes nothing."""
-        with locked(self._lock_file, timeout_s=LOCK_TIMEOUT_S):
+        with self._locked():
             saved = self._load()
             try:
                 with self.path.open("rb") as stream:
@@ -154,6 +157,10 @@ class Mailbox:
                 return _parse(stream.read(), start).messages
         except FileNotFoundError:
             return ()
+
+    def _locked(self) -> AbstractContextManager[Held]:
+        """A wait for somebody else's hold ends with the scope that waits for this call."""
+        return locked(self._lock_file, timeout_s=LOCK_TIMEOUT_S, cancelled=scope_cancelled)
 
     def _archive(self) -> Path:
         number = 1

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from runner.core.cancelling import scope_cancelled
 from runner.core.clock import Clock, to_iso
 from runner.core.events import Journal
 from runner.core.files import atomic_write, create_exclusive, encode_json, locked
@@ -98,7 +99,7 @@ def decide(
     """
     path = _path(layout, request_id)
     layout.ensure_team()
-    with locked(layout.requests / ".lock"):
+    with locked(layout.requests / ".lock", cancelled=scope_cancelled):
         request = read_request(layout, request_id)
         if request is None:
             raise UsageError(f"no request {request_id!r} in {layout.requests}")

@@ -20,50 +20,19 @@ from runner.core.ids import Key
 from runner.core.layout import Layout
 from runner.core.log import get_logger
 from runner.core.settings import Settings
-from runner.errors import BoardError
+from runner.errors import BoardError, SaveFailed
 from runner.team.guardian import ProcessGroups
-from runner.team.inbox import Inbox
 from runner.team.look import Look, Looks
 from runner.team.outcome import Usage
 from runner.team.pulse import Pulse
-from runner.team.roster import Member, Roster, Status
-from runner.team.types import Teammate, Work
+from runner.team.roster import Roster, Status
+from runner.team.seat import Seat
+from runner.team.types import Work
 
-Ending = Literal["requested", "idle_timeout", "drained", "stopped", "given_up"]
+LAST_WRITE_S = 1.0
+"""So long may the last writes of a run wait for a lock."""
 
-_LAST_WRITE_S = 1.0
 _QUIET_EVENTS = frozenset({"turn.ended", "tool.ended", "task.claimed", "task.unclaimable"})
-
-
-@dataclass(slots=True, kw_only=True)
-class Seat:
-    """A place on the roster, and who sits there now. `teammate` is the last one who did.
-
-    `ending` says why nobody sits there any more. `worked` has the ids of the tasks worked on, as
-    written, in order. `chats` counts the message turns since the last task or word of the lead.
-    """
-
-    member: Member
-    inbox: Inbox
-    teammate: Teammate
-    ending: Ending | None = None
-    worked: list[int | str] = field(default_factory=list)
-    chats: int = 0
-
-    @property
-    def live(self) -> bool:
-        return self.ending is None
-
-    @property
-    def busy(self) -> bool:
-        return self.live and (
-            self.member.status == "working" or self.teammate.next_task is not None
-        )
-
-    @property
-    def dismissed(self) -> bool:
-        """Nobody may sit here again."""
-        return self.ending in ("requested", "given_up")
 
 
 @dataclass(kw_only=True, eq=False)
@@ -71,7 +40,9 @@ class RunState:
     """One per run. All of it is used on the event loop only, but for `refuses_for`.
 
     `admission` says why a task cannot be done here at all; None lets everything in. `cause` is why
-    the run stops, where it is not a person's wish. `notes` are sentences for the report.
+    the run stops, where it is not a person's wish. `doom` is what everybody crashed with.
+    `given_up` has the ids of claims whose end could not be saved, with the reason. `notes` are
+    sentences for the report.
     """
 
     layout: Layout
@@ -90,6 +61,8 @@ class RunState:
     over: Literal["drained", "stopped"] | None = None
     no_more_claims: str | None = None
     cause: str | None = None
+    doom: str | None = None
+    given_up: dict[str, str] = field(default_factory=dict)
     hurried: bool = False
     usages: list[Usage] = field(default_factory=list)
     message_turns: int = 0
@@ -106,7 +79,7 @@ class RunState:
 
     def __post_init__(self) -> None:
         self.pulse = Pulse(self.clock)
-        self.looks = Looks(self.board, drain=self.drain)
+        self.looks = Looks(self.board, drain=self.drain, given_up=self.given_up)
 
     @property
     def stopping(self) -> bool:
@@ -161,6 +134,17 @@ class RunState:
             task_id = task.id if task is not None else None
             get_logger(__name__).warning(event, task=task_id, error=said)
 
+    def give_up(self, task: Task, error: Exception) -> str:
+        """The end of this attempt stays unwritten: the task is stale when this run has ended."""
+        reason = f"could not be saved: {error}"
+        if isinstance(error, SaveFailed):
+            reason = f"could not be saved: {error.file}: {error.reason}"
+        self.given_up[task.fence.claim_id] = reason
+        get_logger(__name__).error(
+            "result_given_up", task=task.id, file=str(self.layout.tasks / task.file), reason=reason
+        )
+        return reason
+
     def note(self, seat: Seat, status: Status, task: Task | None = None) -> None:
         """A teammate's status changed: roster, live view."""
         progress = seat.teammate.progress
@@ -191,7 +175,7 @@ class RunState:
         Real time, whatever the clock: this is about other processes.
         """
         self.hurried = True
-        self._last_moment = anyio.current_time() + _LAST_WRITE_S
+        self._last_moment = anyio.current_time() + LAST_WRITE_S
         for scope in self._writes:
             scope.deadline = self._last_moment
         self.pulse.beat()
@@ -289,8 +273,13 @@ class RunState:
     async def outlook(self, look: Look, *, final: bool = False) -> Outlook:
         """What this run can still expect.
 
-        Admission is asked only if it makes a difference, and for the reasons in the end.
+        Admission is asked only if it makes a difference, and for the reasons in the end. After a
+        doom it may be the very thing that failed, so nobody and nothing is asked.
         """
+        if self.doom is not None:
+            return outlook(
+                look.snapshot, [seat.teammate.claimant for seat in self.seats], None, self.only
+            )
         # why claiming was stopped is said in the end; until then nobody claims anything
         claimants = self.claimants if final or self.no_more_claims is None else []
         plain = outlook(look.snapshot, claimants, None, self.only)

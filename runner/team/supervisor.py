@@ -5,12 +5,15 @@ from __future__ import annotations
 import anyio
 from anyio.abc import TaskGroup
 
+from runner.core.failures import in_one_line
 from runner.core.log import get_logger
+from runner.team.crashes import Crashes
 from runner.team.inbox import Inbox
 from runner.team.look import Look
 from runner.team.outcome import HandedBack
 from runner.team.roster import Member
-from runner.team.state import Ending, RunState, Seat
+from runner.team.seat import Ending, Seat
+from runner.team.state import RunState
 from runner.team.teammate import Cycle, LimitHook, WorkCrashed
 from runner.team.types import Progress, Teammate
 from runner.team.working import give_back
@@ -28,6 +31,8 @@ class Supervisor:
         self._state = state
         self._on_limit = on_limit
         self._cycles: dict[str, Cycle] = {}
+        self._crashes = Crashes()
+        self._logged: set[str] = set()
         self._scope = anyio.CancelScope()
 
     async def run(self) -> None:
@@ -72,15 +77,18 @@ class Supervisor:
                 return await cycle.live()
             except WorkCrashed as crash:
                 # the attempt is settled, so the board bounds how often this happens
+                # and the log has seen it
                 crashes = 0
-                await self._after_crash(seat, crash.__cause__ or crash)
+                await self._after_crash(seat, crash.__cause__ or crash, traceback=False)
             except Exception as error:  # noqa: BLE001 - the supervisor is what crashes end at
                 crashes = 1 if cycle.attempts else crashes + 1
                 await self._after_crash(seat, error)
-                if crashes > MAX_CRASHES:
+                self._look_for_doom(seat, error)
+                if crashes <= MAX_CRASHES:
+                    wait_s = min(2.0 ** (crashes - 1), _MAX_BACK_OFF_S)
+                    await state.pulse.wait_until(lambda: bool(state.over or state.doom), wait_s)
+                if crashes > MAX_CRASHES or state.doom is not None:
                     return "given_up"
-                wait_s = min(2.0 ** (crashes - 1), _MAX_BACK_OFF_S)
-                await state.pulse.wait_until(lambda: state.over is not None, wait_s)
 
     def _sit_down(self, seat: Seat) -> Cycle:
         state = self._state
@@ -96,12 +104,25 @@ class Supervisor:
         self._cycles[seat.member.name] = cycle
         return cycle
 
-    async def _after_crash(self, seat: Seat, error: BaseException) -> None:
-        name = seat.member.name
-        said = f"{type(error).__name__}: {error}"
-        get_logger(__name__).error("teammate_crashed", teammate=name, error=said, exc_info=error)
+    async def _after_crash(
+        self, seat: Seat, error: BaseException, *, traceback: bool = True
+    ) -> None:
+        """Tell it, with its traceback the first time, and give back what was held."""
+        name, said = seat.member.name, in_one_line(error)
+        shown = error if traceback and said not in self._logged else None
+        self._logged.add(said)
+        get_logger(__name__).error("teammate_crashed", teammate=name, error=said, exc_info=shown)
         self._state.journal.emit("teammate.crashed", teammate=name, error=said)
         await give_back(self._state, seat, f"{name} crashed: {said}")
+
+    def _look_for_doom(self, seat: Seat, error: Exception) -> None:
+        """When all crash alike before they get anything done, more of it helps nobody."""
+        state = self._state
+        self._crashes.note(seat.member.name, error, achieved=len(state.usages))
+        state.doom = state.doom or self._crashes.doom([one.member.name for one in state.live_seats])
+        if state.doom is not None:
+            state.tell(f"every teammate crashed: {state.doom}")
+            state.pulse.beat()
 
     async def _fill_up(self, group: TaskGroup) -> None:
         """Spawn again while claimable work waits and seats are empty."""

@@ -17,6 +17,7 @@ from runner.board.runs import RunLock
 from runner.board.snapshot import Snapshot
 from runner.core.clock import Clock, SystemClock
 from runner.core.events import Journal
+from runner.core.failures import innermost
 from runner.core.ids import Key, key_of, random_id, safe_name
 from runner.core.layout import Layout
 from runner.core.settings import Settings
@@ -24,7 +25,7 @@ from runner.errors import ConfigError, UsageError
 from runner.team.guardian import GuardedGroups
 from runner.team.report import Report, TeammateRow, judge
 from runner.team.roster import Roster
-from runner.team.state import RunState
+from runner.team.state import LAST_WRITE_S, RunState
 from runner.team.supervisor import Supervisor, new_seat
 from runner.team.types import Teammate, Work
 
@@ -129,7 +130,15 @@ class Team:
 
         Raises, at the start: what `preflight` raises (nothing was claimed or written), UsageError,
         BoardBusy, SaveFailed. At the end: OSError, when the board cannot be looked at any more.
+        An error comes as itself, not in an exception group.
         """
+        try:
+            return await self._run()
+        except ExceptionGroup as errors:
+            error = innermost(errors)
+        raise error
+
+    async def _run(self) -> Report:
         if self._preflight is not None:
             snapshot = await self.board.scan()
             await anyio.to_thread.run_sync(self._preflight, snapshot, self._only)
@@ -229,7 +238,9 @@ class Team:
         look = await state.look()
         if state.no_more_claims is not None:
             state.tell(f"claiming was stopped: {state.no_more_claims}")
-        await anyio.to_thread.run_sync(self._close_inboxes, state)
+        # whoever holds the lock of an inbox for longer is stopped, and the run has to end
+        with anyio.move_on_after(LAST_WRITE_S):
+            await anyio.to_thread.run_sync(self._close_inboxes, state)
         return Report(
             run=self.run_id,
             team=self.settings.team,
@@ -268,6 +279,8 @@ class Team:
                 state.tell(f"{some} for {seat.member.name} stayed unread")
 
     def _why_left(self, state: RunState) -> str:
+        if state.doom is not None:
+            return f"not done: every teammate crashed: {state.doom}"
         if state.no_more_claims is not None:
             return f"not done: claiming was stopped: {state.no_more_claims}"
         if state.cause is not None:

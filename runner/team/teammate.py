@@ -7,7 +7,8 @@ from collections.abc import Callable
 from runner.board.task import Task
 from runner.core.ids import LEAD
 from runner.team.outcome import Faulted, HandedBack, LimitReached, Lost, Outcome
-from runner.team.state import Ending, RunState, Seat
+from runner.team.seat import Ending, Seat
+from runner.team.state import RunState
 from runner.team.types import Assignment, Mail
 from runner.team.working import Working, settle
 

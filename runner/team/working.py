@@ -7,6 +7,7 @@ from dataclasses import replace
 import anyio
 
 from runner.board.task import Fence, Task
+from runner.core.failures import in_one_line
 from runner.core.log import get_logger
 from runner.errors import BoardError, ClaimLost
 from runner.team.outcome import (
@@ -19,7 +20,8 @@ from runner.team.outcome import (
     Outcome,
     Usage,
 )
-from runner.team.state import RunState, Seat
+from runner.team.seat import Seat
+from runner.team.state import RunState
 from runner.team.types import Assignment
 
 _SAVE_PAUSE_S = 0.5
@@ -77,7 +79,7 @@ class Working:
             get_logger(__name__).exception(
                 "work_crashed", teammate=self._seat.member.name, task=self._seat.member.task
             )
-            return Faulted(error=f"{type(error).__name__}: {error}")
+            return Faulted(error=in_one_line(error))
 
     async def _watch_claim(self, fence: Fence) -> None:
         """A claim that is gone ends the attempt and its tools, also in a long tool call."""
@@ -97,21 +99,27 @@ async def settle(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> N
     """Write the outcome into the task, exactly one verb of the board for each kind.
 
     Not interrupted by a cancellation. A board that is busy or a file that cannot be written is
-    tried again for as long as the run lives: what is finished is not done a second time.
+    tried again for an idle timeout, since what is finished should not be done a second time; then
+    it is given up, and stale when the run has ended.
     Raises: OSError, when the whole board could not be looked at for half a minute.
     """
     with state.shielded():
         try:
-            await _patiently(state, seat, task, outcome)
+            found = await _patiently(state, seat, task, outcome)
         except ClaimLost as error:
-            seat.teammate.emit("task.lost", task, found=error.found)
+            found = error.found
+        if found is not None:
+            seat.teammate.emit("task.lost", task, found=found)
 
 
-async def _patiently(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> None:
+async def _patiently(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> str | None:
+    """Why it is given up; None when it is written, or the end of the run comes first."""
     pause_s, without_board = _SAVE_PAUSE_S, 0
+    clock = state.clock
+    end = clock.monotonic() + state.settings.limits.idle_timeout_s
     while True:
         try:
-            return await _write(state, seat, task, outcome)
+            await _write(state, seat, task, outcome)
         except ClaimLost:
             raise
         except (BoardError, OSError) as error:
@@ -122,7 +130,12 @@ async def _patiently(state: RunState, seat: Seat, task: Task, outcome: Outcome) 
             without_board += isinstance(error, OSError)
             if without_board == _MAX_TRIES_WITHOUT_BOARD:
                 raise
-        await state.pulse.wait_until(lambda: state.hurried, pause_s)
+            if clock.monotonic() >= end:
+                return state.give_up(task, error)
+        else:
+            return None
+        left_s = end - clock.monotonic()
+        await state.pulse.wait_until(lambda: state.hurried, min(pause_s, left_s))
         pause_s = min(pause_s * 2, _MAX_SAVE_PAUSE_S)
 
 

@@ -16,6 +16,7 @@ import anyio.to_thread
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 _ROUNDS = 8
 _HOP_POLL_S = 0.0005
+_PATIENCE_S = 5.0
 _HOP_CODE = anyio.to_thread.run_sync.__code__
 _AIOFILES = f"{os.sep}aiofiles{os.sep}"
 
@@ -26,7 +27,8 @@ class FakeClock:
     `await clock.sleepers(n)` waits until everything is quiet and at least `n` tasks sleep;
     `await clock.advance(seconds)` moves on, waking whoever is due in the order of the deadlines
     and letting everybody finish what the wake-up started before time goes on. Hops into worker
-    threads (file work) are waited for in real time; processes and sockets are not.
+    threads (file work) are waited for in real time; processes and sockets only by `sleepers`, and
+    for a few seconds.
     """
 
     def __init__(self, start: datetime = _START) -> None:
@@ -58,14 +60,22 @@ class FakeClock:
         finally:
             self._waiting.pop(wakes, None)
 
-    async def sleepers(self, count: int) -> None:
-        """Wait until all is quiet and at least `count` tasks sleep."""
+    async def sleepers(self, count: int, *, patience_s: float = _PATIENCE_S) -> None:
+        """Wait until all is quiet and at least `count` tasks sleep.
+
+        When all is quiet and fewer sleep, only a process or a socket can still make one fall
+        asleep: `patience_s` real seconds for each. Raises: AssertionError afterwards.
+        """
         while True:
             await self.settle()
-            if len(self._waiting) >= count:
+            if self.sleeping >= count:
                 return
             self._falls_asleep = anyio.Event()
-            await self._falls_asleep.wait()
+            with anyio.move_on_after(patience_s) as patience:
+                await self._falls_asleep.wait()
+            if patience.cancelled_caught and self.sleeping < count:
+                some = "1 task sleeps" if self.sleeping == 1 else f"{self.sleeping} tasks sleep"
+                raise AssertionError(f"{some}, {count} were expected")
 
     async def advance(self, seconds: float) -> None:
         """Let `seconds` pass, step by step from one deadline to the next."""

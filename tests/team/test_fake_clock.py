@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import anyio
 import anyio.to_thread
+import pytest
 from anyio.abc import TaskGroup
 
 from runner.testing.clock import FakeClock
@@ -111,6 +112,20 @@ async def test_sleepers_waits_for_a_task_that_the_outside_world_holds_up() -> No
     async with anyio.create_task_group() as group:
         group.start_soon(late)
         await clock.sleepers(1)
+        await clock.advance(1)
+
+
+@pytest.mark.parametrize(
+    ("asleep", "said"),
+    [(0, "0 tasks sleep, 5 were expected"), (1, "1 task sleeps, 5 were expected")],
+)
+async def test_sleepers_that_never_come_are_an_error(asleep: int, said: str) -> None:
+    clock = FakeClock()
+    async with anyio.create_task_group() as group:
+        for _ in range(asleep):
+            group.start_soon(clock.sleep, 1)
+        with pytest.raises(AssertionError, match=said):
+            await clock.sleepers(5, patience_s=0.05)
         await clock.advance(1)
 
 

@@ -144,12 +144,43 @@ def test_a_killed_guardian_is_replaced_by_one_that_knows_all_groups(
     first = guarded.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
-    with subprocess.Popen(["sleep", "60"], start_new_session=True) as second:
+    second = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    try:
         guarded.add(second.pid)
-        assert guarded.pid not in (None, first)
+        # killed is not dead yet: the line may have gone into its pipe
+        while guarded.pid in (None, first):
+            os.sched_yield()
+    finally:
         guarded.close()
         assert second.wait(timeout=5) == -signal.SIGKILL
     assert sleeper.wait(timeout=5) == -signal.SIGKILL
+
+
+def test_who_comes_before_the_successor_of_a_dead_guardian_starts_it(
+    guarded: GuardedGroups, sleeper: subprocess.Popen[bytes]
+) -> None:
+    guarded.add(2**22 + 1)
+    first = guarded.pid
+    assert first is not None
+    with guarded._mutex:
+        os.kill(first, signal.SIGKILL)
+        while guardian_main.lives(first):
+            os.sched_yield()
+        guarded._groups.add(sleeper.pid)
+        guarded._tell(f"+{sleeper.pid}\n")
+        assert guarded.pid not in (None, first)
+    guarded.close()
+    assert sleeper.wait(timeout=5) == -signal.SIGKILL
+
+
+def test_what_nothing_can_guard_is_refused_and_can_be_forgotten(
+    guarded: GuardedGroups, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(FileNotFoundError):
+        guarded.add(2**22 + 1)
+    guarded.remove(2**22 + 1)
+    assert guarded.groups == frozenset()
 
 
 def test_a_guardian_that_hangs_is_not_waited_for_without_end(guarded: GuardedGroups) -> None:

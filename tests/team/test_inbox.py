@@ -97,7 +97,9 @@ async def test_every_request_to_stop_is_answered(layout: Layout, inbox: Inbox) -
     assert inbox.close() == 0
     assert {status(layout, one) for one in (first, second, third, fourth)} == {"approved"}
     answers = Mailbox(layout, "lead").peek()
-    assert [one.extra["request"] for one in answers] == [first, second, third, fourth]
+    asked = [one.extra["request"] for one in answers]
+    # two that were opened in the same millisecond come in any order
+    assert (asked[0], set(asked[1:3]), asked[3]) == (first, {second, third}, fourth)
 
 
 async def test_a_request_is_heeded_once_when_it_is_read_again(layout: Layout, inbox: Inbox) -> None:

@@ -509,7 +509,7 @@ async def test_a_result_that_cannot_be_saved_is_kept_until_it_can(
 
     members = ["ann", "bob"]
     async with running_team(layout, work=work, members=members, clock=clock, drain=True) as team:
-        await clock.advance(60)
+        await clock.advance(50)
         assert [on_disk(layout, n)["status"] for n in (1, 2)] == ["in_progress", "completed"]
         (layout.tasks / "task_1.json").chmod(0o644)
         await clock.advance(10)
@@ -517,6 +517,32 @@ async def test_a_result_that_cannot_be_saved_is_kept_until_it_can(
     assert sorted(runs) == ["1", "2"]
     assert (on_disk(layout, 1)["attempt"], on_disk(layout, 1)["result"]) == (1, "sure")
     assert capsys.readouterr().err.count("result_not_saved") == 1
+
+
+async def test_a_result_that_can_never_be_saved_is_given_up_after_an_idle_timeout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout, clock = make_board(tmp_path, [{}, {}, {"blockedBy": [1]}]), FakeClock()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        assert isinstance(assignment, Task)
+        if assignment.key == "1":
+            (layout.tasks / assignment.file).chmod(0o444)
+        return Done()
+
+    async with running_team(layout, work=work, members=["ann"], clock=clock, drain=True) as team:
+        await clock.advance(60)
+        report = await team.finished()
+    assert report.exit_code == 3
+    assert [row.verdict for row in report.tasks] == ["undone", "completed", "undone"]
+    file = layout.tasks / "task_1.json"
+    said = f"could not be saved: {file}: the file is read-only (no write bits)"
+    assert report.tasks[0].reason == said
+    assert report.tasks[2].reason == "blocked by 1 (in_progress)"
+    assert events(team.journal, "task.lost")[0]["found"] == said
+    assert capsys.readouterr().err.count("result_given_up") == 1
+    file.chmod(0o644)
+    assert [task.key for task in await Board(layout).return_stale()] == ["1"]
 
 
 async def test_a_board_that_is_gone_for_good_ends_the_run_with_its_path(tmp_path: Path) -> None:
@@ -695,7 +721,10 @@ async def test_a_busy_board_delays_and_loses_nothing(tmp_path: Path) -> None:
         assert [on_disk(layout, n)["status"] for n in (1, 2)] == ["completed", "completed"]
 
 
-async def test_a_result_waits_for_the_lock_as_long_as_the_run_lives(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("held_s", "exit_code"), [(50, 0), (60, 3)])
+async def test_a_result_waits_for_the_lock_for_an_idle_timeout(
+    tmp_path: Path, held_s: float, exit_code: int
+) -> None:
     layout, clock = make_board(tmp_path, [{}]), FakeClock()
     go = anyio.Event()
 
@@ -708,11 +737,11 @@ async def test_a_result_waits_for_the_lock_as_long_as_the_run_lives(tmp_path: Pa
         await clock.advance(5)
         with locked(layout.lock_file):
             go.set()
-            await clock.advance(100)
+            await clock.advance(held_s)
         assert on_disk(layout, 1)["status"] == "in_progress"
         await clock.advance(10)
         report = await team.finished()
-    assert (report.exit_code, on_disk(layout, 1)["attempt"]) == (0, 1)
+    assert (report.exit_code, on_disk(layout, 1)["attempt"]) == (exit_code, 1)
 
 
 def impatient(team: Team, layout: Layout, clock: FakeClock) -> None:
@@ -750,6 +779,64 @@ async def test_a_crash_of_the_helper_that_fills_seats_is_no_crash_of_the_run(
 async def test_what_can_be_asked_before_a_run_has_begun(tmp_path: Path) -> None:
     team = Team(make_board(tmp_path), Settings(), finish)
     assert (team.teammates, team.looks_taken, team.stopping) == ((), 0, False)
+
+
+def broken_admission(claimant: Claimant) -> Any:
+    raise ZeroDivisionError("by zero\nand more")
+
+
+@pytest.mark.parametrize(("names", "after_s"), [(["ann", "bob", "cid"], 0), (["ann"], 1)])
+async def test_a_team_that_crashes_alike_before_it_does_anything_is_given_up(
+    tmp_path: Path, names: list[str], after_s: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout, clock = make_board(tmp_path, [{}]), FakeClock()
+    async with running_team(
+        layout, work=finish, members=names, clock=clock, refuses_for=broken_admission
+    ) as team:
+        await clock.advance(after_s)
+        report = await team.finished()
+    said = "every teammate crashed: ZeroDivisionError: by zero"
+    assert (report.exit_code, report.notes) == (3, (said,))
+    assert report.tasks[0].reason == f"not done: {said}"
+    assert len(events(team.journal, "teammate.crashed")) == max(2, len(names))
+    err = capsys.readouterr().err
+    assert (err.count("Traceback"), err.count("teammate_crashed")) == (1, max(2, len(names)))
+
+
+async def test_an_error_of_the_run_itself_is_raised_as_it_is(tmp_path: Path) -> None:
+    class Broken(FakeClock):
+        async def sleep(self, seconds: float) -> None:
+            if seconds == 77:
+                raise ZeroDivisionError
+            await super().sleep(seconds)
+
+    settings = Settings(budget=Budget(time_s=77))
+    with pytest.raises(ZeroDivisionError):
+        await Team(make_board(tmp_path), settings, finish, clock=Broken()).run()
+
+
+async def test_after_the_grace_time_no_inbox_delays_the_end(tmp_path: Path) -> None:
+    layout = make_board(tmp_path, [{"owner": "ann"}])
+    busy, held = anyio.Event(), anyio.Event()
+    settings = Settings(limits=Limits(grace_s=0.05, poll_interval_s=0.05))
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        busy.set()
+        await held.wait()
+        return Done()
+
+    write(layout, "bob", "never read")
+    with locked(layout.inbox / "bob.lock"), locked(layout.inbox / "lead.lock"):
+        members = ["ann", "bob"]
+        async with running_team(layout, work=work, members=members, settings=settings) as team:
+            await busy.wait()
+            await anyio.to_thread.run_sync(stop_mate, team, "ann", FakeClock())
+            started = anyio.current_time()
+            held.set()
+            team.stop(15)
+            report = await team.finished()
+            took_s = anyio.current_time() - started
+    assert (report.exit_code, took_s < 5) == (128 + 15, True)
 
 
 async def test_a_back_off_does_not_outlive_the_run(tmp_path: Path) -> None:

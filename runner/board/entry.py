@@ -1,0 +1,108 @@
+"""One task file as it was read: its bytes, its stat, and what they say."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from runner.board.problem import Problem
+from runner.board.reading import parse_task
+from runner.board.task import Task
+
+FINISHED = ("completed", "deleted")
+"""The states in which a task stays, unless a person reopens it."""
+
+_READ_ONLY = "the file is read-only (no write bits)"
+
+
+class Signature(NamedTuple):
+    """What tells one state of a file from the next without reading it.
+
+    The time is that of the last change of the inode: no program can set it, and it covers the mode.
+    """
+
+    ctime_ns: int
+    size: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One task file as it was read. `settled` is false for one that may be half-written."""
+
+    file: str
+    signature: Signature
+    task: Task | None
+    problems: tuple[Problem, ...]
+    settled: bool = True
+
+
+class Content(NamedTuple):
+    """The bytes of a file, the signature that they belong to, and whether it has write bits."""
+
+    data: bytes
+    signature: Signature
+    writable: bool = True
+
+
+def signature_of(status: os.stat_result) -> Signature:
+    return Signature(status.st_ctime_ns, status.st_size, status.st_ino)
+
+
+def read_content(path: Path) -> Content:
+    """Read a regular file, links not followed. Raises: OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as stream:
+            writable = bool(status.st_mode & 0o222)
+            return Content(stream.readall(), signature_of(status), writable)
+    finally:
+        os.close(descriptor)
+
+
+def read_entry(path: Path, content: Content) -> Entry:
+    """What `content` says as the task file `path`."""
+    task, problems = parse_task(path.name, content.data)
+    if task is not None and not content.writable:
+        task = replace(task, unclaimable=task.unclaimable or _READ_ONLY)
+        if task.status not in FINISHED:
+            problems += (
+                Problem(
+                    severity="warning",
+                    kind="bad-field",
+                    file=path.name,
+                    id=task.id,
+                    message=f"{_READ_ONLY}, so the task cannot be worked on",
+                ),
+            )
+    return Entry(path.name, content.signature, task, problems)
+
+
+def read_now(path: Path) -> Entry | None:
+    """What the file says now, or why it cannot be read; None if there is none."""
+    try:
+        return read_entry(path, read_content(path))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        reason = error.strerror or str(error)
+    try:
+        status = path.lstat()
+    except FileNotFoundError:  # only after a lost race: gone since it was opened
+        return None
+    regular = stat.S_ISREG(status.st_mode)
+    problem = Problem(
+        severity="error",
+        kind="invalid-json" if regular else "not-a-file",
+        file=path.name,
+        id=None,
+        message=f"cannot be read: {reason}" if regular else "a link or a folder: not read",
+    )
+    return Entry(path.name, signature_of(status), None, (problem,))
