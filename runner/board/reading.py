@@ -141,14 +141,14 @@ class _Reader:
 
     def _identity(self) -> tuple[int | str, Key]:
         written = self._find("id")
-        if written is None or written == "":
+        if written is None:
             key = id_of_name(self._file)
             number = number_of(key)
             self._id = key if number is None else number
             self._add("warning", "missing-id", "no id inside; taken from the file name")
         else:
             found = key_of(written)
-            if found is None:
+            if not found:
                 shown = fields.words(written)[:60]
                 raise _NoId(f"id: found {shown}, expected a number or text")
             self._id, key = written if isinstance(written, (int, str)) else int(written), found

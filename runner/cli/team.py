@@ -15,7 +15,7 @@ from runner.core.ids import LEAD
 from runner.core.layout import Layout
 from runner.core.settings import load_settings
 from runner.errors import UsageError
-from runner.team.mailbox import Mailbox, post
+from runner.team.mailbox import Mailbox, check_recipient, post
 from runner.team.requests import ask_to_stop, pending
 from runner.team.roster import live_members, live_rosters
 
@@ -72,6 +72,7 @@ def send(context: click.Context, name: str, text: str, as_json: bool) -> None:
     settings = load_settings(layout, os.environ, {})
     clock = SystemClock()
     members = dict.fromkeys([*live_members(layout), *(one.name for one in settings.members)])
+    check_recipient(name, list(members))
     layout.ensure_team()
     with locked(layout.lock_file):
         message = post(
@@ -115,6 +116,8 @@ def stop(context: click.Context, name: str | None, as_json: bool) -> None:
         for member in roster["members"]
         if member.get("status") != "shutdown"
     }
+    if name is not None:
+        check_recipient(name, list(runs))
     layout.ensure_team()
     asked = []
     with locked(layout.lock_file):

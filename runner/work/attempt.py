@@ -61,7 +61,7 @@ class Attempt:
     """The state of one attempt. `ended` is set by the call that ends it.
 
     `cut_replies` counts in a row; `scope` carries the deadline of the attempt, which a wait for
-    a provider moves.
+    a provider moves; `unanswered` is mail that the model was told and has not answered yet.
     """
 
     means: Means
@@ -72,6 +72,7 @@ class Attempt:
     failed_checks: int = 0
     force_call: bool = False
     ended: Outcome | None = None
+    unanswered: list[Mail] = field(default_factory=list)
     repeats: Repeats = field(default_factory=Repeats)
     tool_calls: int = 0
     input_tokens: int = 0
@@ -105,19 +106,19 @@ class Attempt:
         own = (contract.spec(),) if contract else ()
         return (*self.means.toolbox.specs, *own, idle_spec(open_task=contract is not None))
 
-    async def tell(self, text: str, *, mail: Mail | None = None) -> None:
-        """Put words of the runner, or mail, into the next user turn.
-
-        The transcript line that holds a message is what makes it count as read.
-        """
+    async def tell(self, text: str, **facts: Any) -> None:
+        """Put words of the runner into the next user turn; `facts` go to the transcript."""
         self.history.tell(text)
-        ids = {"mail": [message.id for message in mail.messages]} if mail else {}
-        await self.means.transcript.write("user", text=text, **ids)
-        if mail is not None:
-            await mail.commit()
+        await self.means.transcript.write("user", text=text, **facts)
 
     async def tell_mail(self, mail: Mail) -> None:
-        await self.tell(self.means.redact(letters(mail.messages)), mail=mail)
+        """Put messages into the next user turn.
+
+        They count as read when the model has answered: a death before that delivers them again.
+        """
+        text = self.means.redact(letters(mail.messages))
+        await self.tell(text, mail=[message.id for message in mail.messages])
+        self.unanswered.append(mail)
 
     async def hear(self, reply: ModelReply) -> tuple[ToolCall, ...]:
         """Record a reply and count it; its calls as they stand in the history.
@@ -136,6 +137,8 @@ class Attempt:
             outputTokens=reply.output_tokens,
             usd=reply.usd,
         )
+        while self.unanswered:
+            await self.unanswered.pop(0).commit()
         self.turn += 1
         self.means.transcript.turn = self.turn
         self.means.teammate.progress.turn = self.turn

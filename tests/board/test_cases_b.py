@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.board.conftest import ADA
 
 if TYPE_CHECKING:
@@ -42,3 +44,12 @@ def test_a_name_that_is_not_the_inner_id_is_reported(desk: Desk) -> None:
     desk.path(1).rename(desk.path(5))
     problems = desk.store().scan(settle=True).problems
     assert [(one.kind, one.file) for one in problems] == [("name-mismatch", "task_5.json")]
+
+
+@pytest.mark.parametrize("written", ["", "  "])
+def test_an_empty_id_is_a_bad_field_and_is_never_claimed(desk: Desk, written: str) -> None:
+    desk.put({"id": 1})
+    desk.change(1, id=written)
+    snapshot = desk.store().scan()
+    assert [problem.kind for problem in snapshot.problems] == ["bad-field"]
+    assert desk.store().claim_next(ADA) is None

@@ -37,5 +37,7 @@ def test_no_name_becomes_a_path_at_any_door(cli: Cli, argv: list[str], name: str
     assert [path.name for path in cli.layout.tasks.iterdir()] == ["task_1.json"]
     assert cli.path(1).read_bytes() == before
     assert sorted(cli.layout.root.parent.iterdir()) == around
+    if argv[0] == "team":
+        assert not cli.layout.team.exists()
     assert not list(cli.layout.team.glob("inbox/*"))
     assert not list(cli.layout.team.glob("requests/*"))

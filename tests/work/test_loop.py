@@ -181,6 +181,16 @@ async def test_a_message_that_arrives_meanwhile_joins_the_next_user_turn_behind_
     assert line["mail"] == ["m1"]
 
 
+async def test_a_message_counts_as_read_only_when_the_model_has_answered(stage: Stage) -> None:
+    task = await stage.claim()
+    stage.model = Interrupted(stage, [call("ls"), ModelRejected("bad key", status=401)])
+
+    await stage.work(task)
+
+    assert [line["mail"] for line in stage.transcript() if line.get("mail")] == [["m1"]]
+    assert stage.post.read == []
+
+
 class Interrupted(ScriptedModel):
     """A message arrives while it thinks for the first time."""
 

@@ -1,0 +1,71 @@
+"""What the runner itself costs: start-up, and a scripted task with a durable transcript.
+
+Run: python tests/benchmarks/bench_run.py [TASKS]
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+
+from runner import MemberSpec, Settings, run_team
+from runner.testing import ScriptedModel, call, make_board, submit
+
+ROUNDS = 9
+TURNS = 5
+
+
+def start_up(argv: Sequence[str]) -> float:
+    """Milliseconds of a whole process, median of several."""
+    took = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        subprocess.run(argv, check=True, capture_output=True)
+        took.append((time.perf_counter() - start) * 1e3)
+    return statistics.median(took)
+
+
+def scripted(count: int, members: int) -> float:
+    """Seconds of a drain over `count` tasks of `TURNS` turns each, every tool call a real one."""
+    turns = [*(call("write", path="note.txt", content=str(n)) for n in range(TURNS - 1)), submit(1)]
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        make_board(root, [{"id": number + 1} for number in range(count)])
+        names = [MemberSpec(name=f"m{number}") for number in range(members)]
+        model = ScriptedModel(tasks={str(number + 1): list(turns) for number in range(count)})
+
+        async def run() -> float:
+            start = time.perf_counter()
+            report = await run_team(
+                root, settings=Settings(members=tuple(names)), model=model, drain=True, home=root
+            )
+            assert report.exit_code == 0
+            return time.perf_counter() - start
+
+        return anyio.run(run)
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    bare = start_up([sys.executable, "-c", "pass"])
+    for words in (["--version"], ["--help"], ["agents", "list"]):
+        took = start_up([sys.executable, "-m", "runner", *words])
+        name = " ".join(words)
+        print(f"runner {name:12} {took:6.1f} ms, {took / bare:4.1f} x bare python ({bare:.1f} ms)")
+    for members in (1, 4):
+        took = scripted(count, members)
+        print(
+            f"{count} scripted tasks of {TURNS} turns, {members} teammate(s): "
+            f"{took / count * 1e3:.1f} ms a task, {took / count / TURNS * 1e3:.2f} ms a turn"
+        )
+
+
+if __name__ == "__main__":
+    main()
