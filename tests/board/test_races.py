@@ -45,7 +45,8 @@ class Racer:
     def answer(self) -> Any:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        return json.loads(line) if line else None
+        assert line, f"the process ended with {self.process.wait()} instead of an answer"
+        return json.loads(line)
 
     def ask(self, words: str) -> Any:
         self.tell(words)
