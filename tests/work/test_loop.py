@@ -194,7 +194,7 @@ async def test_a_message_counts_as_read_only_when_the_model_has_answered(stage: 
 class Interrupted(ScriptedModel):
     """A message arrives while it thinks for the first time."""
 
-    def __init__(self, stage: Stage, steps: list[ModelReply]) -> None:
+    def __init__(self, stage: Stage, steps: list[Step]) -> None:
         super().__init__(steps)
         self._stage = stage
 
