@@ -59,6 +59,11 @@ def _ids(key: str, value: object) -> None:
             raise UnsafeName(f"{key}: id", item)
 
 
+def _object(key: str, value: object) -> None:
+    if not isinstance(value, Mapping):
+        raise _unfit(key, value, "an object")
+
+
 def _unfit(key: str, value: object, expected: str) -> UsageError:
     shown = repr(value)
     shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
@@ -73,4 +78,5 @@ _CHECKS: Mapping[str, Callable[[str, object], None]] = {
     "priority": _priority,
     "blockedBy": _ids,
     "blocks": _ids,
+    "metadata": _object,
 }

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from runner.board import transitions
 from runner.board.base import BaseStore
 from runner.board.saving import Changes
 from runner.board.session import Session
 from runner.board.task import Fence, Task
+from runner.core.ids import Key
 from runner.errors import ClaimLost, SaveFailed, TaskUnreadable
 
 
 class ReturningStore(BaseStore):
     """Returns what dead runs and other places left in progress."""
 
-    def take_over(self) -> list[Task]:
-        """Claims by runs of other places go back, without fault."""
+    def take_over(self, only: Collection[Key] | None = None) -> list[Task]:
+        """Claims by runs of other places go back, without fault; of `only` where it is given."""
         self._observer.sweep()
         place = self._observer.own_place()
         elsewhere = [
             task
             for task in self._observer.in_progress()
             if (claim := task.claim) and claim.run is not None and claim.place != place
+            if only is None or task.key in only
         ]
         return self._each(elsewhere, self._take_over)
 

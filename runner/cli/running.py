@@ -126,6 +126,8 @@ def plan_board(layout: Layout, settings: Settings, order: Order) -> int:
     """Print what this team could do, and claim nothing. Raises: UsageError."""
     if order.junit is not None:
         raise UsageError("--junit: a dry run has no report; leave out one of the two")
+    if order.take_over:
+        raise UsageError("--take-over: a dry run takes nothing over; leave out one of the two")
     snapshot = boards.store(layout).scan(settle=True)
     _check_known(layout, snapshot, order.only)
     admission = Admission(layout, settings, Models(settings, base_dir=layout.root))

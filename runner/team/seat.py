@@ -17,7 +17,8 @@ class Seat:
     """A place on the roster, and who sits there now. `teammate` is the last one who did.
 
     `ending` says why nobody sits there any more. `worked` has the ids of the tasks worked on, as
-    written, in order. `chats` counts the message turns since the last task or word of the lead.
+    written, in order. `chats` counts mail answered with mail since the last task or word
+    of the lead.
     """
 
     member: Member

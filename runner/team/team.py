@@ -192,7 +192,7 @@ class Team:
         self.journal.subscribe(state.on_event)
         self.journal.subscribe(self._remember_agent)
         if self._take_over:
-            await self.board.take_over()
+            await self.board.take_over(self._only)
         self._state = state
         if self._stop_asked.is_set():
             state.end("stopped")

@@ -13,7 +13,7 @@ from runner.team.types import Assignment, Mail
 from runner.team.working import Working, settle
 
 MAX_CHATS = 10
-"""So many message turns in a row, without a task or a word of the lead, and mail has to wait."""
+"""So often mail is answered with mail, without a task or a word of the lead, before it waits."""
 
 _ROUNDING_S = 1e-6
 
@@ -103,12 +103,12 @@ class Cycle:
         seat.teammate.emit("teammate.working", task)
         if task is not None and task.id not in seat.worked:
             seat.worked.append(task.id)
-        self.working = Working(state, seat, assignment)
+        self.working, sent = Working(state, seat, assignment), seat.teammate.sent
         try:
             outcome = await self.working.run()
             state.usages.append(outcome.usage)
             if isinstance(assignment, Mail):
-                self._count_chat(assignment)
+                self._count_chat(assignment, answered=seat.teammate.sent > sent)
                 await self._file_away(assignment, outcome)
             else:
                 seat.chats = 0
@@ -130,17 +130,17 @@ class Cycle:
         elif not isinstance(outcome, Faulted):  # a fault is put back below
             await mail.commit()
 
-    def _count_chat(self, mail: Mail) -> None:
+    def _count_chat(self, mail: Mail, *, answered: bool) -> None:
         """Teammates who answer each other for ever would cost without bound."""
         state, seat = self._state, self._seat
         state.message_turns += 1
-        seat.chats += 1
         if any(one.sender == LEAD for one in mail.messages):
-            seat.chats = 1
-        if seat.chats == MAX_CHATS:
+            seat.chats = 0
+        seat.chats += answered
+        if answered and seat.chats == MAX_CHATS:
             state.tell(
-                f"{seat.member.name} had {MAX_CHATS} message turns in a row: further mail waits "
-                "for its next task or a message of the lead"
+                f"{seat.member.name} answered mail with mail {MAX_CHATS} times in a row: further "
+                "mail waits for its next task or a message of the lead"
             )
 
     def _heed(self, outcome: Outcome) -> None:

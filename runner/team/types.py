@@ -16,7 +16,7 @@ from runner.board.outlook import RefusesFor
 from runner.board.task import Claimant, Fence, Task
 from runner.core.clock import Clock
 from runner.core.events import Journal
-from runner.core.ids import Key, key_of
+from runner.core.ids import LEAD, Key, key_of
 from runner.errors import NotClaimable
 from runner.team.guardian import ProcessGroups
 from runner.team.outcome import Outcome, Usage
@@ -109,7 +109,7 @@ class Teammate:
     `agent` is what the roster says (None: the agent named like the role, else `task`). `memory`
     is free for the work and lives as long as the teammate: the carried history, say. `task` is
     the open task, None in a message turn. `asked_to_stop` reads the run's stop flag. `only`
-    restricts what may be claimed; None is everything.
+    restricts what may be claimed; None is everything. `sent` counts messages to teammates.
     """
 
     name: str
@@ -129,6 +129,7 @@ class Teammate:
     memory: dict[str, Any] = field(default_factory=dict)
     task: Task | None = None
     next_task: Task | None = None
+    sent: int = 0
 
     @property
     def stopping(self) -> bool:
@@ -166,7 +167,9 @@ class Teammate:
 
         Raises: UnknownRecipient, OwnInbox, UnsafeName, SaveFailed, BoardBusy.
         """
-        return await self.post.send(to, text, type, extra)
+        message = await self.post.send(to, text, type, extra)
+        self.sent += to != LEAD
+        return message
 
     async def claim_task(self, task_id: int | str) -> Task:
         """Claim this task now; the cycle works on it after this turn.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from runner.errors import UsageError
 from tests.board.conftest import ADA
 
 if TYPE_CHECKING:
@@ -53,3 +54,10 @@ def test_an_empty_id_is_a_bad_field_and_is_never_claimed(desk: Desk, written: st
     snapshot = desk.store().scan()
     assert [problem.kind for problem in snapshot.problems] == ["bad-field"]
     assert desk.store().claim_next(ADA) is None
+
+
+def test_metadata_that_is_no_object_is_refused_at_the_door(desk: Desk) -> None:
+    desk.put({})
+    with pytest.raises(UsageError, match="metadata: found 5, expected an object"):
+        desk.store().edit(1, {"metadata": 5})
+    assert "metadata" not in desk.raw(1)

@@ -282,6 +282,12 @@ def test_a_dry_run_has_no_junit_report(cli: Cli) -> None:
     assert "--junit: a dry run has no report" in answer.err
 
 
+def test_a_dry_run_takes_nothing_over(cli: Cli) -> None:
+    answer = cli("run", "--dry-run", "--take-over")
+    assert answer.code == 2
+    assert "--take-over: a dry run takes nothing over" in answer.err
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

@@ -679,7 +679,10 @@ async def test_teammates_who_answer_each_other_do_not_go_on_for_ever(tmp_path: P
         report = await team.finished()
     assert (report.exit_code, report.totals["attempts"]) == (0, 1)
     assert 10 <= len(work.heard) <= 20
-    assert any("had 10 message turns in a row: further mail waits" in n for n in report.notes)
+    assert any(
+        "ann answered mail with mail 10 times in a row: further mail waits" in n
+        for n in report.notes
+    )
     assert any("stayed unread" in note for note in report.notes)
 
 
@@ -955,3 +958,24 @@ def spoil(layout: Layout) -> None:
 def mend_board(layout: Layout) -> None:
     layout.tasks.unlink()
     (layout.root / "aside").rename(layout.tasks)
+
+
+async def test_mail_that_is_only_read_never_waits(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path, [{"owner": "ann"}]), FakeClock()
+    heard: list[str] = []
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        if isinstance(assignment, Mail):
+            heard.extend(one.content for one in assignment.messages)
+            return Done()
+        for number in range(30):
+            await mate.send("bob", str(number))
+            await clock.sleep(1)
+        return Done()
+
+    members = ["ann", "bob"]
+    async with running_team(layout, work=work, members=members, clock=clock, drain=True) as team:
+        await clock.advance(30)
+        report = await team.finished()
+    assert heard == [str(number) for number in range(30)]
+    assert not any("unread" in note for note in report.notes)
