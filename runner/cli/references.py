@@ -15,7 +15,7 @@ from runner.board.task import Task
 from runner.core.ids import LEAD
 from runner.core.layout import Layout
 from runner.core.settings import Settings, load_settings
-from runner.errors import ModelUnavailable
+from runner.errors import ModelUnavailable, UnknownAgent
 from runner.team.roster import known_names
 from runner.work.models import Models
 
@@ -47,52 +47,32 @@ def unknown_agents(snapshot: Snapshot, names: Collection[str]) -> Iterator[Probl
     """Open tasks whose agent is not here by exactly that name."""
     for task in _open(snapshot):
         if task.agent is not None and task.run is None and task.agent not in names:
-            yield Problem(
-                severity="error",
-                kind="unknown-agent",
-                file=task.file,
-                id=task.id,
-                message=_unknown_agent(task.agent, names),
-            )
+            yield _of_task(task, "error", "unknown-agent", _unknown_agent(task.agent, names))
 
 
 def _unknown_agent(name: str, names: Collection[str]) -> str:
     near = difflib.get_close_matches(name, names, n=3)
     hint = f"; near: {', '.join(near)}" if near else ""
-    return f'Unknown agent "{name}". Available: {", ".join(sorted(names)) or "none"}{hint}'
+    return f"{UnknownAgent(name, sorted(names))}{hint}"
 
 
 def unknown_owners(snapshot: Snapshot, names: Collection[str]) -> Iterator[Problem]:
     """Pending tasks that are assigned to somebody who is not in the team: nobody takes them."""
+    shown = ", ".join(sorted(names))
     for task in _open(snapshot):
         if task.owner is not None and task.owner not in names:
-            yield Problem(
-                severity="warning",
-                kind="unknown-owner",
-                file=task.file,
-                id=task.id,
-                message=(
-                    f"assigned to {task.owner}, who is no member of the team "
-                    f"({', '.join(sorted(names))}); nobody else may claim it"
-                ),
-            )
+            message = f"assigned to {task.owner}, who is no member of the team ({shown})"
+            yield _of_task(task, "warning", "unknown-owner", f"{message}; nobody else may claim it")
 
 
 def unknown_roles(snapshot: Snapshot, settings: Settings) -> Iterator[Problem]:
     """Pending tasks for a role that nobody in the team has: a person may still claim them."""
     roles = sorted({member.role for member in settings.members})
+    shown = ", ".join(roles)
     for task in _open(snapshot):
         if task.required_role is not None and task.required_role not in roles:
-            yield Problem(
-                severity="advice",
-                kind="bad-field",
-                file=task.file,
-                id=task.id,
-                message=(
-                    f"needs role {task.required_role}, which nobody in the team has "
-                    f"({', '.join(roles)}); nobody will claim it"
-                ),
-            )
+            message = f"needs role {task.required_role}, which nobody in the team has ({shown})"
+            yield _of_task(task, "advice", "bad-field", f"{message}; nobody will claim it")
 
 
 def team_problems(layout: Layout, settings: Settings, names: Collection[str]) -> Iterator[Problem]:
@@ -116,6 +96,10 @@ def _unusable_model(
     except ModelUnavailable as error:
         reason = str(error).removesuffix("; no default model is set")
         yield _of_team("warning", "bad-field", f"{key}: {reason}")
+
+
+def _of_task(task: Task, severity: Severity, kind: str, message: str) -> Problem:
+    return Problem(severity=severity, kind=kind, file=task.file, id=task.id, message=message)
 
 
 def _of_team(severity: Severity, kind: str, message: str) -> Problem:
