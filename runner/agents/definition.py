@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from runner.agents.frontmatter import FrontMatter, NoFrontMatter, read_front_matter
 from runner.agents.lines import Unreadable
+from runner.agents.rules import ToolRule, read_rules
 from runner.errors import AgentFileInvalid, BundledAgentBroken
 
 Source = Literal["bundled", "user", "project"]
@@ -33,10 +34,12 @@ _LOWER_CASE_OF_KNOWN = {key.lower(): key for key in KNOWN_KEYS}
 class AgentDefinition:
     """An agent as its file defines it.
 
-    `tools` None is every tool; otherwise lower-cased names, `submit_result` among them. `spawns`
-    None is nobody, `*` everybody. `model` is a list of patterns, tried in order. `output` is an
-    opaque schema (JSON Schema or JTD), present only if `has_output`. `isolation` is the word for a
-    workspace of its own (`worktree`), None for the shared one. `file` is where it was read.
+    `tools` None is every tool; otherwise lower-cased items, `submit_result` among them;
+    `written_tools` are the same in their own case, since agents may be named in parentheses.
+    `spawns` None is nobody, `*` everybody; `has_spawns` tells `spawns: []` from no such key.
+    `model` is a list of patterns, tried in order. `output` is an opaque schema (JSON Schema or
+    JTD), present only if `has_output`. `isolation` is the word for a workspace of its own
+    (`worktree`), None for the shared one. `file` is where it was read.
     """
 
     name: str
@@ -45,7 +48,9 @@ class AgentDefinition:
     source: Source
     file: str
     tools: tuple[str, ...] | None = None
+    written_tools: tuple[str, ...] | None = None
     spawns: tuple[str, ...] | Literal["*"] | None = None
+    has_spawns: bool = False
     model: tuple[str, ...] | None = None
     thinking_level: str | None = None
     output: Any = None
@@ -55,6 +60,17 @@ class AgentDefinition:
     max_turns: int | None = None
     isolation: str | None = None
     plan_mode: bool = False
+
+    @property
+    def tool_rules(self) -> tuple[ToolRule, ...] | None:
+        """The entries of `tools`, with parts in parentheses put together; None is every tool."""
+        items = self.tools if self.written_tools is None else self.written_tools
+        return None if items is None else read_rules(items)
+
+    @property
+    def disallowed_rules(self) -> tuple[ToolRule, ...]:
+        """The entries of `disallowedTools`."""
+        return read_rules(self.disallowed_tools)
 
     def to_json(self) -> dict[str, Any]:
         """The object of `agents list --json`, without `shadows`; an absent field is null."""
@@ -150,11 +166,11 @@ class _Fields:
 
     def definition(self, body: str, source: Source) -> AgentDefinition:
         name, description = self._required("name"), self._required("description")
-        tools = self._tools()
-        spawns = self._spawns(tools)
-        disallowed = tuple(item.strip().lower() for item in self._limit("disallowedTools") or ())
+        written = self._tools()
+        disallowed = tuple(item.strip() for item in self._limit("disallowedTools") or ())
         if "*" in disallowed:
-            tools = (SUBMIT,)
+            written = ()
+        tools = None if written is None else _with_submit(item.lower() for item in written)
         if not body:
             self.warnings.append(
                 "the system prompt is empty: nothing stands below the front matter"
@@ -166,7 +182,9 @@ class _Fields:
             source=source,
             file=self.file,
             tools=tools,
-            spawns=spawns,
+            written_tools=written,
+            spawns=self._spawns(tools),
+            has_spawns="spawns" in self.fields,
             model=self._model(),
             thinking_level=self._thinking_level(),
             output=self._output(),
@@ -207,15 +225,13 @@ class _Fields:
         )
 
     def _tools(self) -> tuple[str, ...] | None:
+        """The items as they are written; None is every tool."""
         items = self._limit("tools")
         if items is None:
             if "tools" in self.fields:
                 self.warnings.append("`tools` is empty, which means every tool; write [] for none")
             return None
-        if _is_star(items):
-            return None
-        tools = tuple(item.lower() for item in items)
-        return tools if SUBMIT in tools else (*tools, SUBMIT)
+        return None if _is_star(items) else tuple(items)
 
     def _spawns(self, tools: tuple[str, ...] | None) -> tuple[str, ...] | Literal["*"] | None:
         if "spawns" not in self.fields:
@@ -292,6 +308,11 @@ class _Fields:
 
 def _shown(value: Any) -> str:
     return str(value.text if isinstance(value, Unreadable) else value)[:60]
+
+
+def _with_submit(items: Iterable[str]) -> tuple[str, ...]:
+    tools = tuple(items)
+    return tools if SUBMIT in tools else (*tools, SUBMIT)
 
 
 def _is_star(items: list[str]) -> bool:

@@ -18,11 +18,13 @@ from runner.agents.discovery import (
     get_agent,
     read_agent_file,
 )
+from runner.agents.effective import EffectiveAgent, effective_agent
 from runner.cli import here, output
 from runner.cli.tables import print_table
 from runner.core.layout import find_layout
+from runner.core.settings import Limits
+from runner.core.tool_names import missing
 from runner.errors import BoardNotFound, ConfigError, ModelUnavailable
-from runner.work.tool_names import missing
 
 if TYPE_CHECKING:
     from runner.work.models import Models
@@ -229,13 +231,15 @@ def _model_warnings(agent: AgentDefinition, models: Models) -> list[str]:
     return [f"model: {choice.reason}"] if choice.substitute else []
 
 
-def _check_object(found: FoundFile, models: Models | None) -> dict[str, Any]:
-    from runner.work.tools import toolbox
+def _effective(agent: AgentDefinition) -> EffectiveAgent:
+    return effective_agent(agent, max_depth=Limits().max_recursion_depth)
 
+
+def _check_object(found: FoundFile, models: Models | None) -> dict[str, Any]:
     parsed = found.parsed
     used = parsed.definition if found.state == "used" else None
-    box = toolbox(parsed.definition) if parsed.definition else None
-    unusable = box.unusable if box and used else None
+    effective = _effective(parsed.definition) if parsed.definition else None
+    unusable = effective.unusable if effective and used else None
     return {
         "file": parsed.file,
         "source": found.source,
@@ -247,7 +251,7 @@ def _check_object(found: FoundFile, models: Models | None) -> dict[str, Any]:
         "unknownKeys": list(parsed.unknown_keys),
         "warnings": [
             *parsed.warnings,
-            *(box.warnings if box else ()),
+            *(effective.warnings if effective else ()),
             *(_model_warnings(used, models) if used and models else ()),
         ],
         "problem": found.state == "skipped" or unusable is not None,

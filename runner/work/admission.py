@@ -15,6 +15,7 @@ from typing import Any
 
 from runner.agents.definition import AgentDefinition
 from runner.agents.discovery import Discovery, discover_agents, get_agent
+from runner.agents.effective import EffectiveAgent, effective_agent
 from runner.board.outlook import Refuses, as_returned, unfit
 from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant, Task
@@ -31,7 +32,6 @@ from runner.work.tools.base import Toolbox
 
 FALLBACK_AGENT = "task"
 NO_WORKTREES = "own worktrees are not part of this version"
-NO_PLAN_MODE = "plan mode is not part of this version"
 
 
 class Refusal(Exception):
@@ -46,7 +46,7 @@ class NothingThinks(Refusal):
 class Equipment:
     """All that one agent needs for one task. `schema` None: any JSON value is a result."""
 
-    agent: AgentDefinition
+    agent: EffectiveAgent
     choice: Choice
     toolbox: Toolbox
     schema: ResultSchema | None
@@ -125,22 +125,24 @@ class Admission:
             raise NoModel(list(missing), list(dict.fromkeys(missing.values())))
 
     def _equip(self, task: Task | None, claimant: Claimant, discovery: Discovery) -> Equipment:
-        agent = self._agent(task, claimant, discovery)
-        if agent.plan_mode:
-            raise Refusal(f"agent {agent.name!r}: {NO_PLAN_MODE}")
-        if agent.isolation:
-            asked = f"isolation of agent {agent.name!r} ({agent.isolation})"
+        definition = self._agent(task, claimant, discovery)
+        if definition.isolation:
+            asked = f"isolation of agent {definition.name!r} ({definition.isolation})"
             raise Refusal(f"{asked}: {NO_WORKTREES}")
-        schema = self._schema(task, agent) if task is not None else None
-        box = toolbox(agent)
-        self._warn(box.warnings)
-        if box.unusable:
-            raise Refusal(box.unusable)
+        schema = self._schema(task, definition) if task is not None else None
+        agent = self.effective(definition)
+        self._warn(agent.warnings)
+        if agent.unusable:
+            raise Refusal(agent.unusable)
         try:
-            choice = self._models.choose(agent.model)
+            choice = self._models.choose(definition.model)
         except ModelUnavailable as error:
             raise NothingThinks(str(error)) from error
-        return Equipment(agent=agent, choice=choice, toolbox=box, schema=schema)
+        return Equipment(agent=agent, choice=choice, toolbox=toolbox(agent), schema=schema)
+
+    def effective(self, definition: AgentDefinition) -> EffectiveAgent:
+        """The agent as a teammate of this run has it."""
+        return effective_agent(definition, max_depth=self._settings.limits.max_recursion_depth)
 
     def _agent(
         self, task: Task | None, claimant: Claimant, discovery: Discovery

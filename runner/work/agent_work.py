@@ -9,8 +9,8 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from runner.agents.definition import AgentDefinition
 from runner.agents.discovery import get_agent
+from runner.agents.effective import EffectiveAgent
 from runner.board.task import Task
 from runner.core.layout import Layout
 from runner.core.settings import Settings
@@ -32,7 +32,6 @@ from runner.work.prompt import assignment, system_prompt
 from runner.work.redact import Redactor, redacted, redacting
 from runner.work.results.contract import ResultContract
 from runner.work.rights import Rights
-from runner.work.tools.shell import BASH
 from runner.work.transcript import Transcript, message_transcript, task_transcript
 from runner.work.workspace import Workspace
 
@@ -112,7 +111,6 @@ class AgentWork:
         """What this agent works with on this task, or in a message turn."""
         agent, limits = equipment.agent, self.settings.limits
         rights = Rights(self.layout, self.models.script_files())
-        may_run_all = BASH.spec.name in equipment.toolbox.tools
         return Means(
             teammate=teammate,
             task=task,
@@ -120,7 +118,7 @@ class AgentWork:
             workspace=Workspace(
                 self.layout.workspace,
                 readable=(self.layout.output,),
-                locked=None if may_run_all else rights.locked,
+                locked=None if agent.runs_anything else rights.locked,
             ),
             leftovers=leftovers,
             find_agent=self._find_agent,
@@ -134,12 +132,12 @@ class AgentWork:
             transcript=transcript,
             redact=self.redact,
             system=system_prompt(agent, _identity(teammate), task),
-            max_turns=agent.max_turns or limits.max_turns,
+            max_turns=agent.definition.max_turns or limits.max_turns,
             verify_timeout_s=limits.verify_timeout_s,
         )
 
-    def _find_agent(self, name: str) -> AgentDefinition:
-        return get_agent(self.admission.discover(), name)
+    def _find_agent(self, name: str) -> EffectiveAgent:
+        return self.admission.effective(get_agent(self.admission.discover(), name))
 
     async def begin(self, means: Means) -> Attempt:
         """An attempt whose history holds all that goes before the first request.
@@ -218,8 +216,8 @@ def _report_choice(means: Means, equipment: Equipment) -> None:
     means.emit(
         "agent.resolved",
         agent=agent.name,
-        source=agent.source,
-        file=agent.file,
-        warnings=list(equipment.toolbox.warnings),
+        source=agent.definition.source,
+        file=agent.definition.file,
+        warnings=list(agent.warnings),
     )
     means.emit("model.chosen", model=choice.model.name, reason=choice.reason)

@@ -84,13 +84,12 @@ class Attempt:
     def request(self) -> ModelRequest:
         """The next request; the rules of the history are checked here, for every provider."""
         means, task = self.means, self.means.task
-        level = means.agent.thinking_level
         return ModelRequest(
             system=means.system,
             turns=self.history.for_request(),
             tools=self._tools(),
             tool_choice="required" if self.force_call else "auto",
-            thinking_level=None if level == "inherit" else level,
+            thinking_level=means.agent.thinking_level,
             max_output_tokens=MAX_OUTPUT_TOKENS,
             asker=Asker(
                 teammate=means.teammate.name,

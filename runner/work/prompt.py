@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from runner.agents.definition import AgentDefinition
+from runner.agents.effective import EffectiveAgent
 from runner.board.task import Task
 from runner.team.types import Message
 from runner.work.identity import Identity
@@ -13,14 +13,14 @@ from runner.work.results.contract import IDLE, SUBMIT, ResultContract
 from runner.work.tags import AUTO_CLAIMED, INBOX_MESSAGE, REMINDER, neutralised, tagged
 
 
-def system_prompt(agent: AgentDefinition, who: Identity, task: Task | None) -> str:
+def system_prompt(agent: EffectiveAgent, who: Identity, task: Task | None) -> str:
     """Who and what for, then the agent's own prompt, then how work goes here."""
     open_task = f"task #{task.id}: {neutralised(task.subject)}" if task else "none"
     head = (
         f"You are {who.name}, role: {who.role}, team: {who.team}, agent: {agent.name}.\n"
         f"Your open task: {open_task}."
     )
-    return "\n\n".join(part for part in (head, agent.system_prompt, _way_of_working(task)) if part)
+    return "\n\n".join(part for part in (head, agent.prompt, _way_of_working(task)) if part)
 
 
 def _way_of_working(task: Task | None) -> str:

@@ -170,7 +170,7 @@ def test_keys_of_claude_are_understood_where_they_mean_something(broken: str) ->
         + "disallowedTools: Write, Bash # too strong\nmaxTurns: 7\nisolation: worktree\n"
         + "permissionMode: plan # first\ncolor: red"
     )
-    assert found.disallowed_tools == ("write", "bash")
+    assert found.disallowed_tools == ("Write", "Bash")
     assert (found.max_turns, found.isolation, found.plan_mode) == (7, "worktree", True)
 
 

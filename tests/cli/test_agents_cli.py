@@ -149,7 +149,7 @@ def test_check_tells_what_became_of_every_file(place: Path) -> None:
     }
     used = next(one for one in files if one["file"].endswith("a.md"))
     assert used["unknownKeys"] == ["hue"]
-    assert any("nosuch" in warning for warning in used["warnings"])
+    assert any("NoSuch" in warning for warning in used["warnings"])
     assert used["problem"] is False
 
 

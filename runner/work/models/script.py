@@ -21,6 +21,7 @@ import anyio
 
 from runner.core.ids import key_of
 from runner.core.strict_yaml import read_yaml
+from runner.core.tool_names import LOOP_TOOLS, NOT_BUILT, TOOLS, canonical
 from runner.errors import (
     ConfigError,
     ContextOverflow,
@@ -29,7 +30,6 @@ from runner.errors import (
 )
 from runner.work.messages import Asker, ModelReply, ModelRequest, ToolCall
 from runner.work.models.exhausted import last_refusal, turns_text
-from runner.work.tool_names import LOOP_TOOLS, NOT_BUILT, TOOLS, canonical
 
 Fault = Literal["overloaded", "rate_limited", "cut_call", "empty", "context_overflow", "hang"]
 FAULTS: tuple[str, ...] = get_args(Fault)
@@ -215,7 +215,7 @@ def _read_calls(
 
 def _read_tool(path: Path, key: str, written: str) -> str:
     """Our name of a tool. A call of one that nobody can have would go wrong unseen."""
-    name, known = canonical(written), sorted(TOOLS | LOOP_TOOLS)
+    name, known = canonical(written), sorted({*TOOLS, *LOOP_TOOLS})
     if name in known:
         return name
     expected = f"one of the tools {', '.join(known)}"

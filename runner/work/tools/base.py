@@ -19,7 +19,7 @@ from runner.work.tools.arguments import checked_arguments
 from runner.work.workspace import Workspace
 
 if TYPE_CHECKING:
-    from runner.agents.definition import AgentDefinition
+    from runner.agents.effective import EffectiveAgent
     from runner.board.task import Task
     from runner.team.types import Teammate
 
@@ -31,17 +31,18 @@ NOTHING = "(no output)"
 class ToolContext:
     """What the tools of one attempt (or message turn) work with.
 
-    `task` is the open task, None in a message turn. `find_agent` reads files and raises
-    UnknownAgent. `output_dir` takes the whole text of results that are too long for the history;
-    make it `readable` in the workspace. `redact` takes keys out of whatever a tool says.
+    `task` is the open task, None in a message turn. `find_agent` reads files and gives an agent
+    as a teammate would run it; it raises UnknownAgent. `output_dir` takes the whole text of
+    results that are too long for the history; make it `readable` in the workspace. `redact` takes
+    keys out of whatever a tool says.
     """
 
     workspace: Workspace
     teammate: Teammate
     leftovers: Leftovers
-    agent: AgentDefinition
+    agent: EffectiveAgent
     task: Task | None
-    find_agent: Callable[[str], AgentDefinition]
+    find_agent: Callable[[str], EffectiveAgent]
     output_dir: Path
     redact: Callable[[str], str] = str
 
@@ -74,29 +75,25 @@ class Tool:
     """One tool: how it is offered, and the function behind it.
 
     `run` gets arguments that fit `spec.parameters` and returns text; it raises RunnerError for
-    what the model can do something about.
+    what the model can do something about. One that is not `offered` is known only to whoever
+    calls it unasked, and says why it cannot be used.
     """
 
     spec: ToolSpec
     run: ToolFunction
     read_only: bool = False
+    offered: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toolbox:
-    """The tools that one agent has; `submit_result` and `idle` are added by the turn loop.
-
-    `warnings` say what was dropped. `unusable` says why an agent must not run at all: it listed
-    tools and none of them is there.
-    """
+    """The tools that one agent has; `submit_result` and `idle` are added by the turn loop."""
 
     tools: Mapping[str, Tool] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    unusable: str | None = None
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        return tuple(tool.spec for tool in self.tools.values())
+        return tuple(tool.spec for tool in self.tools.values() if tool.offered)
 
     async def run(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> str:
         """Run one tool; the text is valid Unicode, never empty, bounded.

@@ -2,56 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, get_args
 
 import anyio.to_thread
 
+from runner.agents.effective import excess
 from runner.board.snapshot import State
 from runner.core.files import encode_json
 from runner.core.ids import key_of, order_key, safe_name
+from runner.core.tool_names import TOOLS
 from runner.errors import ToolError
 from runner.work.json_values import as_json
 from runner.work.messages import ToolSpec
 from runner.work.results.jtd import SchemaInvalid
 from runner.work.results.schema import read_schema
-from runner.work.tools.base import Tool, Toolbox, ToolContext, parameters
+from runner.work.tools.base import Tool, ToolContext, parameters
 
 if TYPE_CHECKING:
-    from runner.agents.definition import AgentDefinition
+    from runner.agents.effective import EffectiveAgent
     from runner.board.snapshot import Snapshot
     from runner.board.task import Task
 
-ToolboxOf = Callable[["AgentDefinition"], Toolbox]
+
+async def _create_task(arguments: Mapping[str, Any], context: ToolContext) -> str:
+    own = context.agent
+    if "verify" in arguments and not own.runs_anything:
+        raise ToolError("verify holds commands; only an agent that has bash may set it")
+    fields = {**arguments, "subject": arguments["subject"].strip()}
+    _check_schema(fields)
+    await _check_blockers(fields, context)
+    if "owner" in fields:
+        safe_name("owner", fields["owner"])
+    if "agent" not in fields and _is_limited(own):
+        # without a name it would run with whatever agent its claimer has
+        fields["agent"] = own.name
+    if "agent" in fields:
+        named = await anyio.to_thread.run_sync(context.find_agent, fields["agent"])
+        if more := excess(named, own):
+            raise ToolError(
+                f"a created task never has more rights than its creator: agent {named.name!r} may "
+                f"use {more}, which you may not; name an agent without it"
+            )
+    task = await context.teammate.board.add(fields, by=context.teammate.name)
+    return f"created task #{task.id}: {task.subject}"
 
 
-def create_task_tool(toolbox_of: ToolboxOf) -> Tool:
-    """`toolbox_of` tells what an agent may do: a created task never has more rights."""
-
-    async def create_task(arguments: Mapping[str, Any], context: ToolContext) -> str:
-        own = toolbox_of(context.agent)
-        if "verify" in arguments and "bash" not in own.tools:
-            raise ToolError("verify holds commands; only an agent that has bash may set it")
-        fields = {**arguments, "subject": arguments["subject"].strip()}
-        _check_schema(fields)
-        await _check_blockers(fields, context)
-        if "owner" in fields:
-            safe_name("owner", fields["owner"])
-        if "agent" in fields:
-            named = await anyio.to_thread.run_sync(context.find_agent, fields["agent"])
-            excess = _excess(toolbox_of(named), own, named.spawns, context.agent.spawns)
-            if excess:
-                raise ToolError(
-                    f"agent {named.name!r} may use {excess}, which you may not; "
-                    f"name an agent without it, such as {context.agent.name!r}"
-                )
-        elif context.agent.tools is not None or context.agent.disallowed_tools:
-            # without a name it would run with whatever agent its claimer has
-            fields["agent"] = context.agent.name
-        task = await context.teammate.board.add(fields, by=context.teammate.name)
-        return f"created task #{task.id}: {task.subject}"
-
-    return Tool(run=create_task, spec=_CREATE_TASK)
+def _is_limited(agent: EffectiveAgent) -> bool:
+    return bool(agent.commands) or set(agent.tools) != set(TOOLS)
 
 
 def _check_schema(fields: Mapping[str, Any]) -> None:
@@ -70,17 +68,6 @@ async def _check_blockers(fields: Mapping[str, Any], context: ToolContext) -> No
         unknown = [one for one in fields["blockedBy"] if key_of(one) not in snapshot.tasks]
         if unknown:
             raise ToolError(f"blockedBy: there is no task {', '.join(map(as_json, unknown))}")
-
-
-Spawns = tuple[str, ...] | Literal["*"] | None
-
-
-def _excess(named: Toolbox, own: Toolbox, named_spawns: Spawns, own_spawns: Spawns) -> str:
-    """What `named` has and `own` lacks, in words; empty when it is nothing."""
-    tools = [name for name in named.tools if name not in own.tools]
-    if own_spawns != "*" and not set(named_spawns or ()) <= set(own_spawns or ()):
-        tools.append("the start of further agents")
-    return ", ".join(tools)
 
 
 async def _list_tasks(arguments: Mapping[str, Any], context: ToolContext) -> str:
@@ -130,35 +117,38 @@ async def _claim_task(arguments: Mapping[str, Any], context: ToolContext) -> str
 
 _ID = {"type": ["integer", "string"], "description": "Id of a task."}
 
-_CREATE_TASK = ToolSpec(
-    name="create_task",
-    description=(
-        "Put a new task on the board for a teammate to claim. It runs with an agent that has no "
-        "more rights than yours."
-    ),
-    parameters=parameters(
-        "subject",
-        subject={"type": "string", "description": "One line."},
-        description={"type": "string", "description": "The whole assignment."},
-        blockedBy={
-            "type": "array",
-            "items": _ID,
-            "description": "Tasks that must be completed before.",
-        },
-        agent={"type": "string", "description": "Agent definition to use."},
-        required_role={"type": "string", "description": "Only this role may claim it."},
-        owner={"type": "string", "description": "Only this teammate may claim it."},
-        priority={
-            "type": ["integer", "string"],
-            "description": "Higher comes first; default 0. Or urgent, high, normal, low.",
-        },
-        verify={
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "Commands that must exit 0 before it counts as completed.",
-        },
-        schema={"type": "object", "description": "JSON Schema of its result."},
-        timeout={"type": "number", "minimum": 1, "description": "Seconds an attempt may take."},
+CREATE_TASK = Tool(
+    run=_create_task,
+    spec=ToolSpec(
+        name="create_task",
+        description=(
+            "Put a new task on the board for a teammate to claim. It runs with an agent that has "
+            "no more rights than yours."
+        ),
+        parameters=parameters(
+            "subject",
+            subject={"type": "string", "description": "One line."},
+            description={"type": "string", "description": "The whole assignment."},
+            blockedBy={
+                "type": "array",
+                "items": _ID,
+                "description": "Tasks that must be completed before.",
+            },
+            agent={"type": "string", "description": "Agent definition to use."},
+            required_role={"type": "string", "description": "Only this role may claim it."},
+            owner={"type": "string", "description": "Only this teammate may claim it."},
+            priority={
+                "type": ["integer", "string"],
+                "description": "Higher comes first; default 0. Or urgent, high, normal, low.",
+            },
+            verify={
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Commands that must exit 0 before it counts as completed.",
+            },
+            schema={"type": "object", "description": "JSON Schema of its result."},
+            timeout={"type": "number", "minimum": 1, "description": "Seconds an attempt may take."},
+        ),
     ),
 )
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from runner.agents.definition import AgentDefinition
+from runner.agents.effective import EffectiveAgent, effective_agent
 from runner.errors import UnknownAgent
 from runner.testing import make_board
 from runner.work.processes.commands import Leftovers
@@ -19,8 +20,8 @@ from runner.work.workspace import Workspace
 from tests.work.conftest import Post, make_teammate
 
 
-def make_agent(name: str, tools: tuple[str, ...] | None = None, **more: Any) -> AgentDefinition:
-    return AgentDefinition(
+def make_agent(name: str, tools: tuple[str, ...] | None = None, **more: Any) -> EffectiveAgent:
+    definition = AgentDefinition(
         name=name,
         description="helps",
         system_prompt="Help.",
@@ -29,6 +30,7 @@ def make_agent(name: str, tools: tuple[str, ...] | None = None, **more: Any) -> 
         tools=tools,
         **more,
     )
+    return effective_agent(definition, max_depth=2)
 
 
 @dataclass(slots=True)
@@ -54,11 +56,11 @@ AGENTS = {
     "task": make_agent("task"),
     "coder": make_agent("coder", ("read", "write", "create_task", "submit_result")),
     "reader": make_agent("reader", ("read", "submit_result")),
-    "starter": make_agent("starter", ("read", "submit_result"), spawns="*"),
+    "starter": make_agent("starter", ("read", "submit_result"), spawns="*", has_spawns=True),
 }
 
 
-def find_agent(name: str) -> AgentDefinition:
+def find_agent(name: str) -> EffectiveAgent:
     if name not in AGENTS:
         raise UnknownAgent(name, sorted(AGENTS))
     return AGENTS[name]

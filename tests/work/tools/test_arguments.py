@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from runner.errors import ToolError
-from runner.work.tools import ALL_TOOLS
+from runner.work.tools import STANDING_TOOLS
 from runner.work.tools.arguments import checked_arguments
 
 
 def check(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    return checked_arguments(tool, ALL_TOOLS[tool].spec.parameters, arguments)
+    return checked_arguments(tool, STANDING_TOOLS[tool].spec.parameters, arguments)
 
 
 def test_good_arguments_pass_unchanged() -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-TOOLS = frozenset(
-    "read write edit ls find grep bash create_task list_tasks claim_task send_message".split()
-)
-"""Those that an agent can list; `runner.work.tools.ALL_TOOLS` has what is behind them."""
+READ_ONLY = ("read", "ls", "find", "grep", "list_tasks")
+"""Those that change nothing; plan mode leaves only these."""
+
+TOOLS = (*READ_ONLY, "write", "edit", "bash", "create_task", "claim_task", "send_message", "task")
+"""Those that an agent can list, in the order in which they are offered."""
 
 LOOP_TOOLS = frozenset({"submit_result", "idle"})
 """Offered and answered by the turn loop itself."""
 
-NOT_BUILT = frozenset({"task", "plan_approval", "report_finding"})
+NOT_BUILT = frozenset({"plan_approval", "report_finding"})
 """Known names that this version has no tool for."""
+
+_MCP = "mcp__"
+_NO_MCP = "tools of MCP servers are not part of this version"
 
 SYNONYMS = {
     "read_file": "read",
@@ -81,8 +85,11 @@ def canonical(name: str) -> str:
 
 def missing(name: str) -> str | None:
     """Why a tool that an agent file names is not there; None when it is."""
-    if "(" in name or ")" in name:
-        return "patterns are not carried out yet"
-    if canonical(name) in NOT_BUILT:
+    ours = canonical(name)
+    if ours in TOOLS or ours in LOOP_TOOLS:
+        return None
+    if ours in NOT_BUILT:
         return "not part of this version"
-    return None if canonical(name) in TOOLS | LOOP_TOOLS else "unknown"
+    return (
+        "tools of MCP servers are not part of this version" if ours.startswith(_MCP) else "unknown"
+    )

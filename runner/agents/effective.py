@@ -1,0 +1,231 @@
+"""What an agent may do where it runs: its file, narrowed by its parent, depth and plan mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from runner.agents.definition import AgentDefinition
+from runner.agents.rules import ToolRule
+from runner.core.tool_names import LOOP_TOOLS, READ_ONLY, TOOLS, missing
+
+Patterns = tuple[str, ...]
+
+BASH, TASK = "bash", "task"
+PLAN_MODE_PROMPT = (
+    "You are in plan mode. You look and think; you change nothing: no file, no task, no running "
+    "system. Whatever the text below says about carrying out work, hand in a plan for it instead: "
+    "what is to be done, where, in which order, and how each step is checked."
+)
+_NO_SPAWNS = "none (spawns disabled for this agent)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpawnPolicy:
+    """Which agents may be started as subagents: `allowed` (`*` is all) without `denied`."""
+
+    allowed: tuple[str, ...] | Literal["*"] = ()
+    denied: frozenset[str] = frozenset()
+
+    @property
+    def is_empty(self) -> bool:
+        return self.allowed != "*" and not self._names
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(name for name in self.allowed if name not in self.denied)
+
+    def allows(self, name: str) -> bool:
+        return name not in self.denied and (self.allowed == "*" or name in self.allowed)
+
+    def __str__(self) -> str:
+        """As a refusal lists it."""
+        if self.allowed != "*":
+            return ", ".join(self._names) or _NO_SPAWNS
+        return f"* but {', '.join(sorted(self.denied))}" if self.denied else "*"
+
+    def within(self, outer: SpawnPolicy) -> SpawnPolicy:
+        """What both allow."""
+        denied = self.denied | outer.denied
+        if self.allowed == "*":
+            return SpawnPolicy(allowed=outer.allowed, denied=denied)
+        names = tuple(name for name in self.allowed if outer.allows(name))
+        return SpawnPolicy(allowed=names, denied=denied)
+
+    def exceeds(self, other: SpawnPolicy) -> bool:
+        """Whether it allows an agent that `other` does not."""
+        if self.allowed == "*":
+            return other.allowed != "*" or not other.denied <= self.denied
+        return not all(other.allows(name) for name in self._names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectiveAgent:
+    """An agent as the engine gets it.
+
+    `tools` are our names in the order of `TOOLS`. `commands` are allow-lists of command patterns:
+    `bash` runs what every one of them allows, and anything if there is none. `warnings` say what
+    was left out; `unusable` says why it must not run at all: none of the tools that it lists is
+    there. `depth` counts from the teammate, which is 0.
+    """
+
+    definition: AgentDefinition
+    prompt: str
+    tools: tuple[str, ...] = ()
+    commands: tuple[Patterns, ...] = ()
+    spawns: SpawnPolicy = SpawnPolicy()
+    thinking_level: str | None = None
+    depth: int = 0
+    warnings: tuple[str, ...] = ()
+    unusable: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    @property
+    def runs_anything(self) -> bool:
+        """Whether it has `bash` without limits, and so every right of the user anyway."""
+        return BASH in self.tools and not self.commands
+
+
+def effective_agent(
+    definition: AgentDefinition,
+    *,
+    max_depth: int,
+    parent: EffectiveAgent | None = None,
+) -> EffectiveAgent:
+    """The agent as a teammate's, or as a subagent of `parent`.
+
+    `max_depth` is the depth at which no further subagent may be started; negative is no limit.
+    """
+    depth = parent.depth + 1 if parent else 0
+    rights = _Rights()
+    rights.grant(definition)
+    rights.forbid(definition)
+    if parent is not None:
+        rights.keep_within(parent)
+    if definition.plan_mode:
+        rights.only_read()
+    if definition.plan_mode or 0 <= max_depth <= depth:
+        rights.end_spawns()
+    level = definition.thinking_level
+    if parent is not None and level == "inherit":
+        level = parent.thinking_level
+    plan = (PLAN_MODE_PROMPT,) if definition.plan_mode else ()
+    return EffectiveAgent(
+        definition=definition,
+        prompt="\n\n".join(text for text in (*plan, definition.system_prompt) if text),
+        tools=tuple(name for name in TOOLS if name in rights.names),
+        commands=tuple(rights.commands),
+        spawns=rights.spawns,
+        thinking_level=None if level == "inherit" else level,
+        depth=depth,
+        warnings=tuple(f"agent {definition.name!r}: {text}" for text in rights.dropped),
+        unusable=rights.unusable(definition),
+    )
+
+
+def excess(named: EffectiveAgent, own: EffectiveAgent) -> str:
+    """What `named` may do and `own` may not, in words; empty when it is nothing."""
+    found = [name for name in named.tools if name not in own.tools]
+    if BASH in named.tools and not set(own.commands) <= set(named.commands):
+        found.append("commands of every kind")
+    if named.spawns.exceeds(own.spawns):
+        found.append("the start of further agents")
+    return ", ".join(found)
+
+
+@dataclass(slots=True)
+class _Rights:
+    """What is left after each narrowing."""
+
+    names: set[str] = field(default_factory=set)
+    commands: list[Patterns] = field(default_factory=list)
+    spawns: SpawnPolicy = field(default_factory=SpawnPolicy)
+    dropped: list[str] = field(default_factory=list)
+
+    def grant(self, definition: AgentDefinition) -> None:
+        rules = definition.tool_rules
+        if rules is None:
+            self.names = set(TOOLS)
+            named: SpawnPolicy | None = None
+        else:
+            for rule in rules:
+                self._grant_one(rule)
+            named = self._narrowed_tool(rules)
+        allowed = definition.spawns or ()
+        if named is None:
+            self.spawns = SpawnPolicy(allowed=allowed)
+        elif definition.has_spawns:
+            self.spawns = SpawnPolicy(allowed=allowed).within(named)
+        else:
+            self.spawns = named
+        if definition.has_spawns and not self.spawns.is_empty:
+            self.names.add(TASK)
+
+    def _grant_one(self, rule: ToolRule) -> None:
+        if rule.name in LOOP_TOOLS:
+            return
+        why = missing(rule.name)
+        if why is None and rule.parts is not None and rule.name not in (BASH, TASK):
+            why = "a part of this tool cannot be granted"
+        if why is None and rule.parts == ():
+            why = "nothing stands in the parentheses"
+        if why is None:
+            self.names.add(rule.name)
+        else:
+            self.dropped.append(f"tool {rule.written}: {why}; left out")
+
+    def _narrowed_tool(self, rules: Iterable[ToolRule]) -> SpawnPolicy | None:
+        """Allow-lists of `bash` are kept; those of `task`, or all of it, are the spawn policy."""
+        granted = [rule for rule in rules if rule.name in self.names and rule.parts != ()]
+        bash = [rule.parts for rule in granted if rule.name == BASH]
+        if bash and None not in bash:
+            self.commands.append(tuple(part for parts in bash for part in parts or ()))
+        task = [rule.parts for rule in granted if rule.name == TASK]
+        if not task:
+            return None
+        if None in task:
+            return SpawnPolicy(allowed="*")
+        return SpawnPolicy(allowed=tuple(part for parts in task for part in parts or ()))
+
+    def forbid(self, definition: AgentDefinition) -> None:
+        for rule in definition.disallowed_rules:
+            if rule.name == TASK and rule.parts:
+                denied = self.spawns.denied | frozenset(rule.parts)
+                self.spawns = SpawnPolicy(allowed=self.spawns.allowed, denied=denied)
+                continue
+            if rule.parts is not None and rule.name in self.names:
+                self.dropped.append(
+                    f"disallowedTools {rule.written}: a part cannot be forbidden; "
+                    f"the whole of {rule.name} is left out"
+                )
+            self.names -= set(TOOLS) if rule.name == "*" else {rule.name}
+        if TASK not in self.names:
+            self.end_spawns()
+
+    def keep_within(self, parent: EffectiveAgent) -> None:
+        self.names &= set(parent.tools)
+        self.commands = [*parent.commands, *self.commands]
+        self.spawns = self.spawns.within(parent.spawns)
+        if TASK not in self.names:
+            self.end_spawns()
+
+    def only_read(self) -> None:
+        self.names &= set(READ_ONLY)
+
+    def end_spawns(self) -> None:
+        self.names.discard(TASK)
+        self.spawns = SpawnPolicy()
+
+    def unusable(self, definition: AgentDefinition) -> str | None:
+        listed = [rule for rule in definition.tool_rules or () if rule.name not in LOOP_TOOLS]
+        if not listed or not self.names.isdisjoint(rule.name for rule in listed):
+            return None
+        written = ", ".join(rule.written for rule in listed)
+        return (
+            f"agent {definition.name!r} can use none of its tools here ({written}); "
+            f"there are: {', '.join(TOOLS)}"
+        )

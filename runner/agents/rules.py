@@ -1,0 +1,48 @@
+"""The entries of a tool list: a tool, or a part of one in parentheses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from runner.core.tool_names import canonical
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRule:
+    """One entry: `Read`, `Bash(git:*)`, `Agent(scout, critic)`.
+
+    `name` is our name, or the lower-cased one of a tool that we do not know. `parts` are the
+    items in parentheses in their own case, None for the whole tool. `written` is the entry.
+    """
+
+    name: str
+    parts: tuple[str, ...] | None
+    written: str
+
+
+def read_rules(items: Iterable[str]) -> tuple[ToolRule, ...]:
+    """The rules in their order; commas inside parentheses may have cut one into several items."""
+    return tuple(_rule(entry) for entry in _joined(items))
+
+
+def _joined(items: Iterable[str]) -> Iterator[str]:
+    """Whole entries; one whose parenthesis is never closed ends with the list."""
+    pieces: list[str] = []
+    for item in items:
+        pieces.append(item.strip())
+        if "(" in pieces[0] and not item.rstrip().endswith(")"):
+            continue
+        yield ", ".join(pieces)
+        pieces = []
+    if pieces:
+        yield ", ".join(pieces)
+
+
+def _rule(written: str) -> ToolRule:
+    name, parenthesis, inside = written.partition("(")
+    if not parenthesis:
+        return ToolRule(name=canonical(name), parts=None, written=written)
+    parts = inside.removesuffix(")").split(",")
+    found = tuple(text for part in parts if (text := part.strip()))
+    return ToolRule(name=canonical(name), parts=found, written=written)
