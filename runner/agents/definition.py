@@ -94,12 +94,14 @@ class ParsedAgent:
 
     Either `definition` or `reason` (why it is no agent) is there. `has_front_matter` is False for
     a file that does not pretend to be an agent. `fallback` tells that the line parser was used.
-    `warnings` do not name the file. `unknown_keys` are top-level keys that mean nothing to us.
+    `line` is the line of the file that `reason` is about, from 1. `warnings` do not name the file.
+    `unknown_keys` are top-level keys that mean nothing to us.
     """
 
     file: str
     definition: AgentDefinition | None = None
     reason: str | None = None
+    line: int | None = None
     has_front_matter: bool = True
     fallback: bool = False
     warnings: tuple[str, ...] = ()

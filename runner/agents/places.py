@@ -1,4 +1,4 @@
-"""Where agent files lie, in order of precedence."""
+"""Where files of the families lie, in order of precedence."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from runner.agents.definition import Source
 
-# Each family with its user directory below the home directory.
+Folder = Literal["agents", "commands"]
+"""Which kind of files is looked for: the name of their directory in every family and plugin."""
+
+MARKDOWN = ".md"
+CODEX_AGENT = ".toml"
+
+# Each family with the directory below home that holds a user's folders.
 _FAMILIES = (
-    (".xcsh", Path(".xcsh/agent/agents")),
-    (".claude", Path(".claude/agents")),
-    (".codex", Path(".codex/agents")),
-    (".gemini", Path(".gemini/agents")),
+    (".xcsh", Path(".xcsh/agent")),
+    (".claude", Path(".claude")),
+    (".codex", Path(".codex")),
+    (".gemini", Path(".gemini")),
 )
 
 FAMILY_FOLDERS = tuple(family for family, _ in _FAMILIES)
@@ -22,43 +29,58 @@ FAMILY_FOLDERS = tuple(family for family, _ in _FAMILIES)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An existing directory of agent files."""
+    """An existing directory of agent or command files.
+
+    `plugin` is the id of the plugin that it belongs to. `suffixes` are the ends of the names that
+    are read there.
+    """
 
     directory: Path
     source: Source
+    plugin: str | None = None
+    suffixes: tuple[str, ...] = (MARKDOWN,)
 
 
-def agent_places(cwd: Path, home: Path | None) -> tuple[Place, ...]:
-    """The directories to read, first wins; each real directory once.
+@dataclass(frozen=True, slots=True)
+class RepeatedPlace:
+    """Another way to a directory that is read already, at `same_as`; often a link."""
 
-    `cwd` is where the run was started, `home` the home directory, if there is one. Roots of
-    plugins belong after the families; bundled agents come after all places.
+    place: Place
+    same_as: Path
+
+
+def family_places(cwd: Path, home: Path | None, folder: Folder = "agents") -> Iterator[Place]:
+    """The directories of the families, first wins.
+
+    `cwd` is where the run was started, `home` the home directory, if there is one. Each family has
+    its nearest project directory, then its user directory.
     """
-    return tuple(_distinct(_family_places(cwd.absolute(), home)))
-
-
-def _family_places(cwd: Path, home: Path | None) -> Iterator[Place]:
+    cwd = cwd.absolute()
     for family, below_home in _FAMILIES:
-        for folder in (cwd, *cwd.parents):
-            directory = folder / family / "agents"
-            if _is_directory(directory):
-                yield Place(directory, "project")
+        codex_agents = family == ".codex" and folder == "agents"
+        suffixes = (MARKDOWN, CODEX_AGENT) if codex_agents else (MARKDOWN,)
+        for above in (cwd, *cwd.parents):
+            directory = above / family / folder
+            if is_directory(directory):
+                yield Place(directory, "project", suffixes=suffixes)
                 break
-        if home is not None and _is_directory(home / below_home):
-            yield Place(home / below_home, "user")
+        if home is not None and is_directory(home / below_home / folder):
+            yield Place(home / below_home / folder, "user", suffixes=suffixes)
 
 
-def _distinct(places: Iterable[Place]) -> Iterator[Place]:
-    seen = set()
+def distinct(places: Iterable[Place]) -> tuple[tuple[Place, ...], tuple[RepeatedPlace, ...]]:
+    """Each real directory once, where it comes first, and the other ways to it."""
+    first: dict[Path, Place] = {}
+    repeated = []
     for place in places:
-        real = place.directory.resolve()
-        if real not in seen:
-            seen.add(real)
-            yield place
+        known = first.setdefault(place.directory.resolve(), place)
+        if known is not place:
+            repeated.append(RepeatedPlace(place, known.directory))
+    return tuple(first.values()), tuple(repeated)
 
 
-def _is_directory(path: Path) -> bool:
+def is_directory(path: Path) -> bool:
     """Whether it is one that we may look into as far as that; what cannot be seen is not there."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):
         return path.is_dir()
     return False
