@@ -76,7 +76,6 @@ async def test_what_cannot_be_done_here_is_refused_with_the_reason(
 @pytest.mark.parametrize(
     ("front", "why"),
     [
-        ({"permissionMode": "plan"}, "agent 'odd': plan mode is not part of this version"),
         ({"isolation": "worktree"}, "isolation of agent 'odd' (worktree)"),
         ({"isolation": "remote"}, "isolation of agent 'odd' (remote)"),
         ({"tools": "teleport"}, "can use none of its tools"),

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 LATER_PROVIDERS = frozenset({"anthropic", "openai", "ollama", "acp"})
 _ALIAS_PREFIX = "pi/"
 _SCRIPT = "script/"
-_OWN, _DEFAULT = "the agent's list", "the team's default"
+_OWN, _DEFAULT, _PARENT = "the agent's list", "the team's default", "the parent's model"
+_INHERIT = "inherit"
 _MAX_ALIAS_DEPTH = 8
 
 
@@ -50,9 +51,11 @@ class Models:
         self._gates: dict[str, Gate] = {}
         self._scripts: dict[Path, tuple[tuple[int, int], ScriptModel]] = {}
 
-    def choose(self, patterns: Sequence[str] | None) -> Choice:
+    def choose(self, patterns: Sequence[str] | None, parent: Model | None = None) -> Choice:
         """The first pattern that can be used here, else the team's default.
 
+        `parent` is the model of the session that starts a child: `inherit` means it, and it is
+        the last resort of a team without a default.
         Raises: ModelUnavailable, with a line for every pattern that was looked at.
         """
         if self._given is not None:
@@ -62,18 +65,20 @@ class Models:
         if self._settings.model:
             wanted.append((self._settings.model, _DEFAULT))
         for pattern, source in wanted:
-            for name in self._names(pattern, refusals):
+            for name in self._names(pattern, refusals, parent):
                 try:
-                    model = self._open(name)
+                    model = self._open(name, parent)
                 except (ModelUnavailable, ConfigError) as error:
                     refusals.append(f"{_via(pattern, name)}: {error}")
                 else:
-                    skipped = f"; not usable: {'; '.join(refusals)}" if refusals else ""
                     return Choice(
                         model=model,
-                        reason=f"{_via(pattern, name)} ({source}){skipped}",
+                        reason=_reason(pattern, model, source, refusals),
                         substitute=source is _DEFAULT and bool(patterns),
                     )
+        if parent is not None:
+            reason = _reason(parent.name, parent, _PARENT, refusals)
+            return Choice(model=parent, reason=reason, substitute=bool(patterns))
         if not self._settings.model:
             refusals.append("no default model is set")
         raise ModelUnavailable("no usable model: " + "; ".join(dict.fromkeys(refusals)))
@@ -89,11 +94,15 @@ class Models:
         provider = model.name.partition("/")[0]
         return self._gates.setdefault(provider, Gate(clock))
 
-    def _names(self, pattern: str, refusals: list[str], depth: int = 0) -> list[str]:
+    def _names(
+        self, pattern: str, refusals: list[str], parent: Model | None, depth: int = 0
+    ) -> list[str]:
         """`provider/name` in order of preference, aliases followed."""
         alias = pattern.removeprefix(_ALIAS_PREFIX)
         meant = self._settings.models.get(pattern) or self._settings.models.get(alias)
-        if meant is None and alias == "inherit":
+        if meant is None and alias == _INHERIT:
+            if parent is not None:
+                return [parent.name]
             meant = (self._settings.model,) if self._settings.model else None
         if meant is None:
             if "/" not in alias:
@@ -103,9 +112,11 @@ class Models:
         if depth >= _MAX_ALIAS_DEPTH:
             refusals.append(f"{pattern}: aliases under `models:` lead in a circle")
             return []
-        return [name for inner in meant for name in self._names(inner, refusals, depth + 1)]
+        return [name for inner in meant for name in self._names(inner, refusals, parent, depth + 1)]
 
-    def _open(self, name: str) -> Model:
+    def _open(self, name: str, parent: Model | None) -> Model:
+        if parent is not None and name == parent.name:
+            return parent
         provider, _, rest = name.partition("/")
         if provider == "script":
             return self._script(name, self._base_dir / rest)
@@ -129,6 +140,11 @@ class Models:
             known = (stamp, ScriptModel(name, load_script(path)))
             self._scripts[path] = known
         return known[1]
+
+
+def _reason(pattern: str, model: Model, source: str, refusals: Sequence[str]) -> str:
+    skipped = f"; not usable: {'; '.join(refusals)}" if refusals else ""
+    return f"{_via(pattern, model.name)} ({source}){skipped}"
 
 
 def _via(pattern: str, name: str) -> str:

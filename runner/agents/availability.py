@@ -1,0 +1,88 @@
+"""Which agents can be used beyond being there: switched off, not allowed, or blocked."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from runner.agents.definition import AgentDefinition
+from runner.errors import UnknownAgent
+
+if TYPE_CHECKING:
+    from runner.agents.effective import EffectiveAgent
+
+BLOCKED_VARIABLES = ("PI_BLOCKED_AGENT", "RUNNER_BLOCKED_AGENT")
+_NEAR = 3
+
+
+def blocked_agents(environ: Mapping[str, str]) -> frozenset[str]:
+    """The agents that whoever started this process forbids to start again."""
+    return frozenset(name for key in BLOCKED_VARIABLES if (name := environ.get(key, "").strip()))
+
+
+def absence(name: str, names: Sequence[str], disabled: Collection[str]) -> str | None:
+    """Why there is no agent of exactly this name to use; None if there is.
+
+    `names` are those that discovery found, in its order, `disabled` those that the settings switch
+    off.
+    """
+    available = [one for one in names if one not in disabled]
+    if name in available:
+        return None
+    if name in names:
+        listed = ", ".join(available) or "none"
+        return f'Agent "{name}" is switched off by disabled_agents. Available: {listed}'
+    return str(UnknownAgent(name, available))
+
+
+def with_near_names(reason: str, name: str, names: Iterable[str]) -> str:
+    """The reason for people, who may have mistyped the name."""
+    folded: dict[str, list[str]] = {}
+    for one in names:
+        folded.setdefault(one.casefold(), []).append(one)
+    close = difflib.get_close_matches(name.casefold(), folded, n=_NEAR)
+    near = [one for key in close for one in folded[key] if one != name][:_NEAR]
+    return f"{reason}; near: {', '.join(near)}" if near else reason
+
+
+def spawn_refusal(
+    name: str,
+    *,
+    parent: EffectiveAgent,
+    names: Sequence[str],
+    disabled: Collection[str],
+    blocked: Collection[str],
+) -> str | None:
+    """Why `parent` must not start this agent as a subagent; None if it may.
+
+    An agent never starts itself, whatever `blocked` holds.
+    """
+    if reason := absence(name, names, disabled):
+        return reason
+    if not parent.spawns.allows(name):
+        return f"Cannot spawn '{name}'. Allowed: {parent.spawns}"
+    if name in blocked or name == parent.name:
+        return (
+            f"Cannot spawn {name} agent from within itself (recursion prevention). "
+            "Use a different agent type."
+        )
+    return None
+
+
+def startable(
+    agents: Iterable[AgentDefinition],
+    *,
+    parent: EffectiveAgent,
+    disabled: Collection[str],
+    blocked: Collection[str],
+) -> tuple[AgentDefinition, ...]:
+    """Those of `agents` that `parent` may start."""
+    found = tuple(agents)
+    names = [agent.name for agent in found]
+    return tuple(
+        agent
+        for agent in found
+        if spawn_refusal(agent.name, parent=parent, names=names, disabled=disabled, blocked=blocked)
+        is None
+    )

@@ -1,0 +1,208 @@
+"""Agent, rights, model and schema of whoever begins something, or the reason why not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from runner.agents.availability import absence, spawn_refusal, with_near_names
+from runner.agents.definition import AgentDefinition
+from runner.agents.discovery import Discovery, get_agent
+from runner.agents.effective import EffectiveAgent, effective_agent
+from runner.board.task import Claimant, Task
+from runner.core.settings import Settings
+from runner.errors import ModelUnavailable
+from runner.work.models import Choice, Models
+from runner.work.results.jtd import SchemaInvalid
+from runner.work.results.schema import ResultSchema, read_schema
+from runner.work.tools import toolbox
+from runner.work.tools.base import Toolbox
+
+FALLBACK_AGENT = "task"
+NO_WORKTREES = "own worktrees are not part of this version"
+
+
+class Refusal(Exception):
+    """The task cannot be begun here now; the text is the reason, for people."""
+
+
+class NothingThinks(Refusal):
+    """The reason is that no model can be used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equipment:
+    """All that one agent needs for one task.
+
+    `schema` None: any JSON value is a result. `toolbox` is without the `task` tool, whose
+    description depends on `discovery`: the agents as they were when this was put together.
+    """
+
+    agent: EffectiveAgent
+    choice: Choice
+    toolbox: Toolbox
+    schema: ResultSchema | None
+    discovery: Discovery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outfit:
+    """What an agent has as a teammate, whatever the task."""
+
+    agent: EffectiveAgent
+    choice: Choice
+    toolbox: Toolbox
+
+
+class Selection:
+    """The rules of a run on the agents as one discovery found them.
+
+    For one look, in one thread: what follows for an agent is worked out once and remembered.
+    `warn` is told what is wrong with the agents that are chosen.
+    """
+
+    def __init__(
+        self,
+        discovery: Discovery,
+        settings: Settings,
+        models: Models,
+        warn: Callable[[Iterable[str]], None],
+    ) -> None:
+        self._discovery = discovery
+        self._settings = settings
+        self._models = models
+        self._warn = warn
+        self._known: dict[str, _Outfit | Refusal] = {}
+
+    def refuses_for(self, claimant: Claimant) -> Callable[[Task], str | None]:
+        """Why this claimant must not begin a task."""
+
+        def refuses(task: Task) -> str | None:
+            try:
+                self.look_at(task, claimant)
+            except Refusal as refusal:
+                return str(refusal)
+            return None
+
+        return refuses
+
+    def look_at(self, task: Task, claimant: Claimant) -> None:
+        """Raises: Refusal, when the task cannot be begun by this claimant."""
+        if self._settings.isolation:
+            raise Refusal(f"isolation in the settings: {NO_WORKTREES}")
+        if task.run is None:
+            self.for_claimant(task, claimant)
+
+    def for_claimant(self, task: Task | None, claimant: Claimant) -> Equipment:
+        """What is needed for a task, or for a message turn (None). Raises: Refusal."""
+        name = (task.agent if task else None) or default_agent(claimant, self._discovery)
+        outfit = self._outfit(name)
+        schema = None
+        if task is not None:
+            schema = self._schema(outfit.agent.definition, ("schema of the task", task.schema))
+        return self._equipment(outfit, schema)
+
+    def for_subagent(
+        self,
+        name: str,
+        *,
+        parent: Equipment,
+        schema: Mapping[str, Any] | None,
+        blocked: Collection[str],
+    ) -> Equipment:
+        """What a child of `parent` needs; `schema` is that of the call. Raises: Refusal."""
+        refusal = spawn_refusal(
+            name,
+            parent=parent.agent,
+            names=self._discovery.names,
+            disabled=self._settings.disabled_agents,
+            blocked=blocked,
+        )
+        if refusal is not None:
+            raise Refusal(refusal)
+        outfit = self._work_out(get_agent(self._discovery, name), parent)
+        return self._equipment(
+            outfit,
+            self._schema(outfit.agent.definition, ("schema of the call", schema), parent),
+        )
+
+    def _equipment(self, outfit: _Outfit, schema: ResultSchema | None) -> Equipment:
+        return Equipment(
+            agent=outfit.agent,
+            choice=outfit.choice,
+            toolbox=outfit.toolbox,
+            schema=schema,
+            discovery=self._discovery,
+        )
+
+    def _outfit(self, name: str) -> _Outfit:
+        found = self._known.get(name)
+        if found is None:
+            try:
+                found = self._work_out(self._named(name), None)
+            except Refusal as refusal:
+                found = refusal
+            self._known[name] = found
+        if isinstance(found, Refusal):
+            raise type(found)(str(found))
+        return found
+
+    def _named(self, name: str) -> AgentDefinition:
+        disabled, names = self._settings.disabled_agents, self._discovery.names
+        if reason := absence(name, names, disabled):
+            raise Refusal(with_near_names(reason, name, set(names) - disabled))
+        return get_agent(self._discovery, name)
+
+    def _work_out(self, definition: AgentDefinition, parent: Equipment | None) -> _Outfit:
+        if definition.isolation:
+            asked = f"isolation of agent {definition.name!r} ({definition.isolation})"
+            raise Refusal(f"{asked}: {NO_WORKTREES}")
+        agent = effective_agent(
+            definition,
+            max_depth=self._settings.limits.max_recursion_depth,
+            parent=parent.agent if parent else None,
+        )
+        self._warn(agent.warnings)
+        if agent.unusable:
+            raise Refusal(agent.unusable)
+        try:
+            choice = self._models.choose(definition.model, parent.choice.model if parent else None)
+        except ModelUnavailable as error:
+            raise NothingThinks(str(error)) from error
+        return _Outfit(agent=agent, choice=choice, toolbox=toolbox(agent))
+
+    def _schema(
+        self,
+        agent: AgentDefinition,
+        asked: tuple[str, Mapping[str, Any] | None],
+        parent: Equipment | None = None,
+    ) -> ResultSchema | None:
+        """The effective schema: the agent's, else what is `asked`, else the parent's or team's."""
+        own = (f"output of agent {agent.name!r}", agent.output if agent.has_output else None)
+        team = ("schema in team.yaml", None if parent else self._settings.schema)
+        for source, written in (own, asked, team):
+            if written is not None:
+                try:
+                    return _read_once(json.dumps(written, default=str))
+                except (SchemaInvalid, ValueError) as error:
+                    raise Refusal(f"the {source} cannot be used: {error}") from error
+        return parent.schema if parent else None
+
+
+def default_agent(claimant: Claimant, discovery: Discovery) -> str:
+    """The agent of a teammate: its own, else the one named like its role, else `task`."""
+    if claimant.agent:
+        return claimant.agent
+    if claimant.role and discovery.get(claimant.role):
+        return claimant.role
+    return FALLBACK_AGENT
+
+
+@lru_cache(maxsize=256)
+def _read_once(written: str) -> ResultSchema:
+    # checking a schema costs milliseconds, and every look at the board asks again
+    value: Any = json.loads(written)
+    return read_schema(value)
