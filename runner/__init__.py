@@ -7,6 +7,8 @@ The public names are those of `__all__`, and `runner.testing`. Each is loaded at
 TYPE_CHECKING = False  # as typing has it; importing typing costs more than all of this file
 if TYPE_CHECKING:
     from runner.agents.bundled import clear_bundled_agents_cache, load_bundled_agents
+    from runner.agents.command_file import WorkflowCommand, expand_command
+    from runner.agents.commands import Commands, discover_commands, get_command
     from runner.agents.definition import AgentDefinition
     from runner.agents.discovery import Discovery, discover_agents, get_agent
     from runner.board.board import Board
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
         TaskUnreadable,
         ToolError,
         UnknownAgent,
+        UnknownCommand,
         UnknownRecipient,
         UnsafeName,
         UsageError,
@@ -62,6 +65,8 @@ _HOMES = {
     name: module
     for module, names in {
         "runner.agents.bundled": "clear_bundled_agents_cache load_bundled_agents",
+        "runner.agents.command_file": "WorkflowCommand expand_command",
+        "runner.agents.commands": "Commands discover_commands get_command",
         "runner.agents.definition": "AgentDefinition",
         "runner.agents.discovery": "Discovery discover_agents get_agent",
         "runner.board.board": "Board",
@@ -72,8 +77,8 @@ _HOMES = {
             AgentError AgentFileInvalid BoardBusy BoardError BoardNotFound BundledAgentBroken
             ClaimLost ConfigError ContextOverflow MailError ModelError ModelOverloaded
             ModelRejected ModelUnavailable NoModel NotClaimable RunnerError SaveFailed TaskHeld
-            TaskNotFound TaskUnreadable ToolError UnknownAgent UnknownRecipient UnsafeName
-            UsageError
+            TaskNotFound TaskUnreadable ToolError UnknownAgent UnknownCommand
+            UnknownRecipient UnsafeName UsageError
         """,
         "runner.team.outcome": """
             Done Failed Faulted HandedBack LimitReached Lost Outcome Usage
@@ -98,6 +103,7 @@ __all__ = [
     "Budget",
     "BundledAgentBroken",
     "ClaimLost",
+    "Commands",
     "ConfigError",
     "ContextOverflow",
     "Discovery",
@@ -132,14 +138,19 @@ __all__ = [
     "Teammate",
     "ToolError",
     "UnknownAgent",
+    "UnknownCommand",
     "UnknownRecipient",
     "UnsafeName",
     "Usage",
     "UsageError",
     "Work",
+    "WorkflowCommand",
     "clear_bundled_agents_cache",
     "discover_agents",
+    "discover_commands",
+    "expand_command",
     "get_agent",
+    "get_command",
     "load_bundled_agents",
     "run_team",
 ]

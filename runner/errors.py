@@ -5,6 +5,7 @@
     │   ├── ConfigError             a key of team.yaml, of the environment or of a flag
     │   ├── BoardNotFound           no .tasks folder from here upward
     │   ├── UnsafeName              a name that must not become a path
+    │   ├── UnknownCommand          no workflow command of exactly this name
     │   └── NoModel                 nothing that can think, and tasks that need it
     ├── BoardError
     │   ├── BoardBusy               the board lock was not free in time
@@ -77,6 +78,16 @@ class UnsafeName(UsageError):
         super().__init__(
             f"{what} {shown} is not usable: use 1 to 64 letters, digits, '.', '_' or '-', "
             "starting with a letter or digit"
+        )
+
+
+class UnknownCommand(UsageError):
+    """No workflow command of exactly this name."""
+
+    def __init__(self, name: str, available: Sequence[str]) -> None:
+        self.name, self.available = name, tuple(available)
+        super().__init__(
+            f'Unknown command "{name}". Available: {", ".join(self.available) or "none"}'
         )
 
 

@@ -12,7 +12,7 @@ from runner import __version__
 from runner.errors import UsageError
 
 # Each word is a module of runner.cli, in which the command is called `command`.
-WORDS = ("demo", "run", "init", "tasks", "agents", "team", "events")
+WORDS = ("demo", "run", "init", "tasks", "agents", "commands", "team", "events")
 
 
 class _OnDemand(click.Group):

@@ -75,7 +75,7 @@ def test_the_two_task_agents_share_one_body() -> None:
 
 
 def test_no_bundled_file_is_left_over() -> None:
-    files = {path.name for path in data_dir("bundled_agents").iterdir()}
+    files = {path.name for path in data_dir("bundled_agents").glob("*.md")}
     assert files == {"explore.md", "plan.md", "designer.md", "reviewer.md", "task.md"}
 
 

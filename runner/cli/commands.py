@@ -1,0 +1,100 @@
+"""`runner commands`: the workflow commands that count here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from runner.agents.commands import Commands, discover_commands, get_command
+from runner.cli import here, output
+from runner.cli.tables import print_table
+
+command = click.Group(
+    "commands",
+    no_args_is_help=False,
+    help="Workflow commands: texts that `runner run --command NAME` puts on the board.",
+)
+
+
+@command.command("list")
+@here.as_json
+@click.pass_context
+def list_commands(context: click.Context, as_json: bool) -> None:
+    """List the commands that count here.
+
+    They come in order of precedence, bundled ones last.
+    """
+    found = discover_commands(here.directory(context))
+    _print_warnings(found.warnings)
+    if as_json:
+        shadows = _shadows(found)
+        output.print_json(
+            [{**one.to_json(), "shadows": shadows[one.name]} for one in found.commands]
+        )
+        return
+    print_table(
+        ("name", "source", "agent", "input", "description"),
+        [
+            (one.name, one.source, one.agent, _input_text(one.to_json()), one.description)
+            for one in found.commands
+        ],
+        spare=("source", "agent", "input"),
+    )
+
+
+@command.command()
+@click.argument("name", metavar="NAME", help="The exact name of the command.")
+@here.as_json
+@click.pass_context
+def show(context: click.Context, name: str, as_json: bool) -> None:
+    """Show one command with its file and its text."""
+    found = discover_commands(here.directory(context))
+    one = get_command(found, name)
+    parsed = next(file.parsed for file in found.files if file.parsed.definition is one)
+    facts = {**one.to_json(), "shadows": _shadows(found)[name]}
+    if as_json:
+        further = {
+            "fallback": parsed.fallback,
+            "unknownKeys": list(parsed.unknown_keys),
+            "warnings": list(parsed.warnings),
+            "instructions": one.instructions,
+        }
+        output.print_json({**facts, **further})
+        return
+    _print_facts(facts, parsed.unknown_keys)
+    _print_warnings(parsed.warnings)
+    output.say()
+    for line in one.instructions.split("\n"):
+        output.say(output.spaced_line(line))
+
+
+def _print_facts(facts: dict[str, Any], unknown_keys: tuple[str, ...]) -> None:
+    named = {
+        **{key: facts[key] for key in ("name", "description", "source", "file", "agent")},
+        "input": _input_text(facts),
+        "shadows": ", ".join(facts["shadows"]),
+        "unknown keys": ", ".join(unknown_keys),
+    }
+    for key, value in named.items():
+        if value:
+            output.say(f"{key}: {output.one_line(value)}")
+
+
+def _input_text(facts: dict[str, Any]) -> str:
+    """What to hand in, in the command's own words; `none` if it has no place for it."""
+    return str(facts["argumentHint"] or "text") if facts["takesInput"] else "none"
+
+
+def _print_warnings(warnings: tuple[str, ...]) -> None:
+    for warning in warnings:
+        output.note(f"warning: {output.one_line(warning)}")
+
+
+def _shadows(found: Commands) -> dict[str, list[str]]:
+    """For each command that counts, the files whose commands of the same name do not."""
+    shadows: dict[str, list[str]] = {name: [] for name in found.names}
+    for file in found.files:
+        if file.state == "shadowed" and file.parsed.definition is not None:
+            shadows[file.parsed.definition.name].append(file.parsed.file)
+    return shadows
