@@ -70,10 +70,14 @@ def family_places(cwd: Path, home: Path | None, folder: Folder = "agents") -> It
 
 def distinct(places: Iterable[Place]) -> tuple[tuple[Place, ...], tuple[RepeatedPlace, ...]]:
     """Each real directory once, where it comes first, and the other ways to it."""
-    first: dict[Path, Place] = {}
+    first: dict[tuple[int, int], Place] = {}
     repeated = []
     for place in places:
-        known = first.setdefault(place.directory.resolve(), place)
+        try:
+            status = place.directory.stat()
+        except OSError:  # only after a lost race: gone since it was found
+            continue
+        known = first.setdefault((status.st_dev, status.st_ino), place)
         if known is not place:
             repeated.append(RepeatedPlace(place, known.directory))
     return tuple(first.values()), tuple(repeated)

@@ -23,7 +23,7 @@ T = TypeVar("T")
 # Two writes within one tick of the file system's clock leave the same times, so what was read
 # this soon (seconds) after the file's change is read again at the next call.
 _SETTLES_AFTER_S = 0.05
-_KEPT_DIRECTORIES = 64
+_KEPT_DIRECTORIES = 1_000
 
 _Stamp = tuple[int, int, int, int]
 _NOTHING: _Stamp = (0, 0, 0, 0)
@@ -59,14 +59,20 @@ class Reader(Generic[T]):
 
     def directory(self, place: Place) -> tuple[T, ...]:
         """The files and links to files of a place, in the order of their whole names."""
-        found = sorted(_files(place))
+        try:
+            found = sorted(_files(place))
+        except FileNotFoundError:  # gone since it was found
+            return ()
+        except OSError as error:
+            reason = f"the directory cannot be read: {error.strerror}"
+            return (self._unreadable(str(place.directory), reason),)
         return self._values((str(place.directory), place.source), found)
 
     def kept_file(self, path: Path, source: Source) -> T | None:
         """One file; None if there is none."""
         try:
             stamp = _stamp(path.stat())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError):
             stamp = _NOTHING
@@ -119,18 +125,15 @@ def _stamp(status: os.stat_result) -> _Stamp:
 
 
 def _files(place: Place) -> Iterator[tuple[str, str, _Stamp]]:
-    """(name, path, stamp); a link to nothing has an empty stamp."""
-    try:
-        with os.scandir(place.directory) as entries:
-            for entry in entries:
-                if not entry.name.endswith(place.suffixes):
-                    continue
-                try:
-                    status = entry.stat()
-                except OSError:
-                    yield entry.name, entry.path, _NOTHING
-                    continue
-                if stat.S_ISREG(status.st_mode):
-                    yield entry.name, entry.path, _stamp(status)
-    except OSError:  # closed to us, or gone meanwhile: counts as empty
-        return
+    """(name, path, stamp); a link to nothing has an empty stamp. Raises: OSError."""
+    with os.scandir(place.directory) as entries:
+        for entry in entries:
+            if not entry.name.endswith(place.suffixes):
+                continue
+            try:
+                status = entry.stat()
+            except OSError:
+                yield entry.name, entry.path, _NOTHING
+                continue
+            if stat.S_ISREG(status.st_mode):
+                yield entry.name, entry.path, _stamp(status)

@@ -25,7 +25,8 @@ def find_sources(
     cwd: Path | str, home: Path | str | None = None, folder: Folder = "agents"
 ) -> Sources:
     """Where files of this kind lie; `home` is by default this user's."""
-    at, user = Path(cwd).absolute(), _home() if home is None else Path(home)
+    at = Path(cwd).absolute()
+    user = _home() if home is None else Path(home).absolute()
     plugins, registries = plugin_places(at, user, folder)
     places, repeated = distinct([*family_places(at, user, folder), *plugins])
     return Sources(places, repeated, registries)

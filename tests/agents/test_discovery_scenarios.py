@@ -12,8 +12,6 @@ from runner.agents.discovery import Discovery, discover_agents
 
 FILE = Path(__file__).parent.parent / "data" / "cases" / "discovery.json"
 SCENARIOS: list[dict[str, Any]] = json.loads(FILE.read_bytes())["scenarios"]
-# These expect agents of plugins, and plugin registries are not read yet.
-NEED_PLUGINS = ("plugins", "three-registries", "project-registry-git-root")
 
 
 def build(scenario: dict[str, Any], root: Path) -> Discovery:
@@ -32,11 +30,7 @@ def build(scenario: dict[str, Any], root: Path) -> Discovery:
     return discover_agents(root / scenario["cwd"], root / "home")
 
 
-@pytest.mark.parametrize(
-    "scenario",
-    [one for one in SCENARIOS if one["id"] not in NEED_PLUGINS],
-    ids=lambda scenario: str(scenario["id"]),
-)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: str(scenario["id"]))
 def test_a_scenario_finds_exactly_these_agents(scenario: dict[str, Any], tmp_path: Path) -> None:
     discovery = build(scenario, tmp_path)
     found = [
@@ -65,7 +59,3 @@ def test_bundled_agents_come_last_unless_a_file_hides_them(
         for found in discovery.shadowed
         if found.source == "bundled" and found.parsed.definition
     } == set(hidden)
-
-
-def test_the_scenarios_left_out_exist() -> None:
-    assert set(NEED_PLUGINS) <= {scenario["id"] for scenario in SCENARIOS}
