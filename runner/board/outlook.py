@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from runner.board.graph import dependants_of, open_blockers, reached
-from runner.board.snapshot import Snapshot
+from runner.board.snapshot import Snapshot, State
 from runner.board.task import Claimant, Task
 from runner.core.ids import Key, order_key
 
@@ -14,7 +14,10 @@ Refuses = Callable[[Task], str | None]
 """Says why a task cannot be done (no such agent, no usable model, ...), or None."""
 
 RefusesFor = Callable[[Claimant], Refuses]
-"""Builds a `Refuses` for one claimant, right before the lock is taken."""
+"""Builds a `Refuses` for one claimant, right before the lock is taken.
+
+It is the same for all of one role and agent.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +25,8 @@ class Outlook:
     """What a set of claimants can still expect.
 
     `ready` can be claimed now, `running` is held by a live run, `coming` can become claimable by
-    itself (also what another live run may hand back), `stuck` cannot, with the reason.
+    itself (also what another live run may hand back), `stuck` cannot, with the reason. `refused`
+    are those of them that are free for somebody and wait for nothing but a role or an admission.
     `unsettled`: a file earns one more look.
     """
 
@@ -30,12 +34,17 @@ class Outlook:
     running: tuple[Key, ...]
     coming: tuple[Key, ...]
     stuck: Mapping[Key, str]
+    refused: frozenset[Key] = frozenset()
     unsettled: bool
 
     @property
     def nothing_left(self) -> bool:
         """Nothing to claim now or later."""
         return not (self.ready or self.coming or self.unsettled)
+
+    def state(self, snapshot: Snapshot, task: Task) -> State:
+        """As the snapshot has it, but `unclaimable` for one that nobody here may begin."""
+        return "unclaimable" if task.key in self.refused else snapshot.state(task)
 
 
 def claim_order(tasks: Iterable[Task], claimant: Claimant) -> list[Task]:
@@ -83,21 +92,25 @@ def outlook(
     only: Collection[Key] | None = None,
 ) -> Outlook:
     """What these claimants can still expect of the board."""
-    judges = [(one, refuses_for(one) if refuses_for else None) for one in claimants]
+    jury = _Jury(claimants, refuses_for, only)
     waiting: dict[Key, Task] = {}
     stuck: dict[Key, str] = {}
+    refused: set[Key] = set()
     running, coming = [], []
     for task in sorted(snapshot.unfinished, key=_rank):
         if snapshot.is_running(task):
             running.append(task.key)
-            if snapshot.is_running_elsewhere(task) and not _unservable(task, judges, only):
+            if snapshot.is_running_elsewhere(task) and not jury.objection(task):
                 coming.append(task.key)
             continue
-        reason = _lost_to_all(snapshot, task) or _unservable(task, judges, only)
-        if reason is None:
-            waiting[task.key] = task
-        else:
+        if reason := _lost_to_all(snapshot, task):
             stuck[task.key] = reason
+        elif reason := jury.objection(task):
+            stuck[task.key] = reason
+            if snapshot.state(task) in ("ready", "assigned") and jury.is_free_for_one(task):
+                refused.add(task.key)
+        else:
+            waiting[task.key] = task
     hopeful = _can_become_free(waiting, snapshot, frozenset(running))
     ready = []
     for key, task in waiting.items():
@@ -112,6 +125,7 @@ def outlook(
         running=tuple(running),
         coming=tuple(coming),
         stuck=stuck,
+        refused=frozenset(refused),
         unsettled=bool(snapshot.unsettled),
     )
 
@@ -123,20 +137,57 @@ def _lost_to_all(snapshot: Snapshot, task: Task) -> str | None:
     return snapshot.reason(task) or "cannot be claimed"
 
 
-def _unservable(
-    task: Task,
-    judges: Sequence[tuple[Claimant, Refuses | None]],
-    only: Collection[Key] | None,
-) -> str | None:
-    """Why none of the claimants can ever do the task, whatever its blockers; None if one can."""
-    returned = as_returned(task)
-    reasons = []
-    for claimant, refuses in judges:
-        reason = unfit(returned, claimant, refuses, only)
-        if reason is None:
+_Kind = tuple[str | None, str | None]
+
+
+class _Jury:
+    """The claimants as judges of tasks. Those of one role and agent judge alike: one is asked."""
+
+    def __init__(
+        self,
+        claimants: Sequence[Claimant],
+        refuses_for: RefusesFor | None,
+        only: Collection[Key] | None,
+    ) -> None:
+        self._by_name = {one.name: one for one in claimants}
+        self._kinds = tuple({_kind(one): one for one in claimants}.values())
+        self._refuses_for = refuses_for
+        self._only = only
+        self._known: dict[_Kind, Refuses] = {}
+
+    def objection(self, task: Task) -> str | None:
+        """Why nobody can ever do the task, whatever its blockers; None if somebody can."""
+        free = as_returned(task)
+        misfits, refusals = [], []
+        for claimant in self._asked(free):
+            if misfit := unfit(free, claimant, None, self._only):
+                misfits.append(misfit)
+            elif refusal := self._refusal(free, claimant):
+                refusals.append(refusal)
+            else:
+                return None
+        return "; ".join(dict.fromkeys(refusals or misfits)) or "nobody to do it"
+
+    def is_free_for_one(self, task: Task) -> bool:
+        """Whether one of the claimants may have it, as far as owner and `only` tell."""
+        asked_for = self._only is None or task.key in self._only
+        return asked_for and bool(task.owner in self._by_name if task.owner else self._kinds)
+
+    def _asked(self, task: Task) -> Sequence[Claimant]:
+        owner = self._by_name.get(task.owner) if task.owner else None
+        return self._kinds if owner is None else (owner,)
+
+    def _refusal(self, task: Task, claimant: Claimant) -> str | None:
+        if self._refuses_for is None:
             return None
-        reasons.append(reason)
-    return "; ".join(dict.fromkeys(reasons)) or "nobody to do it"
+        kind = _kind(claimant)
+        if kind not in self._known:
+            self._known[kind] = self._refuses_for(claimant)
+        return self._known[kind](task)
+
+
+def _kind(claimant: Claimant) -> _Kind:
+    return claimant.role, claimant.agent
 
 
 def as_returned(task: Task) -> Task:

@@ -174,7 +174,7 @@ def _row(
     return TaskRow(
         id=task.id,
         status=task.status,
-        state=snapshot.state(task),
+        state=outlook.state(snapshot, task),
         verdict=_verdict(task),
         owner=task.owner,
         agent=agents.get(task.key, task.agent),
