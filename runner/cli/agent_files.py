@@ -1,0 +1,205 @@
+"""What became of each file that may define an agent, as JSON objects and as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from runner.agents.definition import AgentDefinition, ParsedAgent
+from runner.agents.discovery import Discovery, FoundFile
+from runner.agents.effective import EffectiveAgent
+from runner.agents.places import RepeatedPlace
+from runner.agents.plugins import FoundPlugin, FoundRegistry
+from runner.agents.rules import ToolRule
+from runner.cli import output
+from runner.cli.agent_setting import SWITCHED_OFF, AgentSetting, ChosenModel
+from runner.core.tool_names import missing
+
+_EMPTY = AgentDefinition(name="", description="", system_prompt="", source="project", file="")
+_NOTE = " " * 10
+
+
+def parsed_object(path: str, parsed: ParsedAgent) -> dict[str, Any]:
+    """The object of `agents parse`: that of `list`, with `output` only if the file has it."""
+    agent = parsed.definition
+    fields = agent.to_json() if agent else dict.fromkeys(_EMPTY.to_json())
+    if agent is None or not agent.has_output:
+        del fields["output"]
+    return {
+        **fields,
+        "source": None,
+        "file": parsed.file,
+        "shadows": None,
+        "path": path,
+        "valid": agent is not None,
+        "fallback": parsed.fallback,
+        "reason": parsed.reason,
+        "body": parsed.body,
+    }
+
+
+def checked(discovery: Discovery, setting: AgentSetting) -> dict[str, Any]:
+    """The object of `agents check`: all that was looked at, in the order of looking."""
+    return {
+        "files": [_file(found, discovery.names, setting) for found in discovery.files],
+        "repeated": [_repeated(place) for place in discovery.repeated],
+        "registries": [_registry(registry) for registry in discovery.registries],
+        "warnings": list(setting.unknown_disabled(discovery.names)),
+    }
+
+
+def has_problem(report: dict[str, Any]) -> bool:
+    """Whether a file or a registry of `checked` has to be mended."""
+    return any(file["problem"] for file in report["files"]) or any(
+        registry["problem"] for registry in report["registries"]
+    )
+
+
+def warnings_of(
+    parsed: ParsedAgent, effective: EffectiveAgent | None, names: Collection[str]
+) -> list[str]:
+    """What is odd about a file that was read; `names` are the agents that there are."""
+    if parsed.definition is None or effective is None:
+        return list(parsed.warnings)
+    return [
+        *parsed.warnings,
+        *effective.warnings,
+        *_needless(parsed.definition),
+        *_unknown_spawns(effective, names),
+    ]
+
+
+def rules_of(agent: AgentDefinition) -> Iterator[ToolRule]:
+    """The entries of both tool lists."""
+    yield from agent.tool_rules or ()
+    yield from agent.disallowed_rules
+
+
+def _needless(agent: AgentDefinition) -> Iterator[str]:
+    """A mistyped name in `disallowedTools` leaves the agent a tool that it should not have."""
+    for rule in agent.disallowed_rules:
+        if rule.name != "*" and missing(rule.name) == "unknown":
+            yield f"disallowedTools {rule.written}: unknown; nothing is taken away for it"
+
+
+def _unknown_spawns(effective: EffectiveAgent, names: Collection[str]) -> Iterator[str]:
+    for name in effective.spawns.allowed:
+        if effective.spawns.allowed != "*" and name not in names:
+            yield f"may start agent {name!r}, which is not here"
+
+
+def _file(found: FoundFile, names: Collection[str], setting: AgentSetting) -> dict[str, Any]:
+    parsed, agent = found.parsed, found.parsed.definition
+    effective = setting.effective(agent) if agent else None
+    counts = agent is not None and found.state == "used"
+    model = setting.model(agent) if agent and counts else None
+    unusable = effective.unusable if effective and counts else None
+    return {
+        "file": parsed.file,
+        "source": found.source,
+        "plugin": found.plugin,
+        "state": found.state,
+        "disabled": agent is not None and counts and setting.is_disabled(agent.name),
+        "name": agent.name if agent else None,
+        "shadowedBy": found.shadowed_by,
+        "reason": parsed.reason or unusable,
+        "line": parsed.line,
+        "fallback": parsed.fallback,
+        "unknownKeys": list(parsed.unknown_keys),
+        "unknownTools": [rule.written for rule in rules_of(agent) if missing(rule.name)]
+        if agent
+        else [],
+        "model": None if model is None else {"name": model.name, "reason": model.reason},
+        "warnings": [*warnings_of(parsed, effective, names), *_model_warnings(model)],
+        "problem": found.state == "skipped" or unusable is not None,
+    }
+
+
+def _model_warnings(model: ChosenModel | None) -> Iterator[str]:
+    if model is not None and not model.is_own:
+        yield f"model: {model.reason}" if model.name else model.reason
+
+
+def _repeated(repeated: RepeatedPlace) -> dict[str, Any]:
+    place = repeated.place
+    return {
+        "directory": str(place.directory),
+        "source": place.source,
+        "plugin": place.plugin,
+        "sameAs": str(repeated.same_as),
+    }
+
+
+def _registry(registry: FoundRegistry) -> dict[str, Any]:
+    return {
+        "file": registry.file,
+        "source": registry.source,
+        "problem": registry.problem,
+        "plugins": [_plugin(plugin) for plugin in registry.plugins],
+    }
+
+
+def _plugin(plugin: FoundPlugin) -> dict[str, Any]:
+    return {
+        "id": plugin.id,
+        "path": plugin.path,
+        "scope": plugin.scope,
+        "state": plugin.state,
+        "reason": plugin.reason,
+    }
+
+
+def print_checked(report: dict[str, Any]) -> None:
+    """All of `checked` as lines, and how many files there are of each state."""
+    for file in report["files"]:
+        _print_file(file)
+    for repeated in report["repeated"]:
+        _print_row("repeated", repeated["plugin"], repeated["directory"])
+        _print_note(f"the same directory as {repeated['sameAs']}, which is read")
+    for registry in report["registries"]:
+        _print_registry(registry)
+    for warning in report["warnings"]:
+        output.say(f"warning: {output.one_line(warning)}")
+    output.say(_summary([_state(file) for file in report["files"]]))
+
+
+def _print_file(file: dict[str, Any]) -> None:
+    at = f"{file['file']}:{file['line']}" if file["line"] else file["file"]
+    _print_row(_state(file), file["name"], at)
+    for note in (
+        file["plugin"] and f"of plugin {file['plugin']}",
+        file["disabled"] and SWITCHED_OFF,
+        file["reason"],
+        file["shadowedBy"] and f"shadowed by {file['shadowedBy']}",
+        file["unknownKeys"] and f"unknown keys: {', '.join(file['unknownKeys'])}",
+        *file["warnings"],
+    ):
+        if note:
+            _print_note(note)
+
+
+def _print_registry(registry: dict[str, Any]) -> None:
+    _print_row("registry", None, registry["file"])
+    if registry["problem"]:
+        _print_note(f"no plugin of it is used: {registry['problem']}")
+    for plugin in registry["plugins"]:
+        where = f", {plugin['path']}" if plugin["path"] else ""
+        why = f": {plugin['reason']}" if plugin["reason"] else ""
+        _print_note(f"{plugin['id']} ({plugin['scope']}) {plugin['state']}{why}{where}")
+
+
+def _print_row(state: str, name: str | None, file: str) -> None:
+    output.say(output.spaced_line(f"{state:<9} {name or '-':<16} {file}"))
+
+
+def _print_note(text: str) -> None:
+    output.say(f"{_NOTE}{output.one_line(text)}")
+
+
+def _state(file: dict[str, Any]) -> str:
+    return "disabled" if file["disabled"] else str(file["state"])
+
+
+def _summary(states: list[str]) -> str:
+    counts = [f"{states.count(state)} {state}" for state in dict.fromkeys(states)]
+    return f"{output.counted(len(states), 'file')}: {', '.join(counts)}"

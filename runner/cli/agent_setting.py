@@ -1,0 +1,87 @@
+"""What the settings of a board say about agents: who is switched off, how deep, what thinks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.agents.availability import with_near_names
+from runner.agents.definition import AgentDefinition
+from runner.agents.effective import EffectiveAgent, effective_agent
+from runner.core.layout import Layout, find_layout
+from runner.core.settings import Settings, load_settings
+from runner.errors import BoardNotFound, ConfigError, ModelUnavailable
+
+if TYPE_CHECKING:
+    from runner.work.models import Models
+
+SWITCHED_OFF = "switched off by disabled_agents"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenModel:
+    """The model that an agent gets here; `name` is None where none can be used or it is unknown.
+
+    `is_own` is False if the agent names models and none of them can be used.
+    """
+
+    name: str | None
+    reason: str
+    is_own: bool = True
+
+
+class AgentSetting:
+    """The settings that count in `folder`; without a board, or with a broken one, the defaults.
+
+    `problem` says why settings that are there are not used.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.settings = Settings()
+        self.problem: str | None = None
+        self._models: Models | None = None
+        self._unknown = "no board here, so there are no settings to choose by"
+        try:
+            layout = find_layout(folder)
+            self.settings = load_settings(layout, os.environ, {})
+        except BoardNotFound:
+            return
+        except ConfigError as error:
+            self.problem = f"models and disabled agents are not checked: {error}"
+            self._unknown = "the settings cannot be read"
+            return
+        self._models = _models(self.settings, layout)
+
+    def effective(self, agent: AgentDefinition) -> EffectiveAgent:
+        """The agent as a teammate here has it."""
+        return effective_agent(agent, max_depth=self.settings.limits.max_recursion_depth)
+
+    def is_disabled(self, name: str) -> bool:
+        return name in self.settings.disabled_agents
+
+    def unknown_disabled(self, names: Iterable[str]) -> Iterator[str]:
+        """A warning for each name that is to be disabled and that no agent has."""
+        known = list(names)
+        for name in sorted(self.settings.disabled_agents - set(known)):
+            yield with_near_names(f"disabled_agents: there is no agent {name!r}", name, known)
+
+    def model(self, agent: AgentDefinition) -> ChosenModel:
+        """What thinks for the agent here, and why."""
+        if self._models is None:
+            return ChosenModel(name=None, reason=self._unknown)
+        try:
+            choice = self._models.choose(agent.model)
+        except ModelUnavailable as error:
+            return ChosenModel(name=None, reason=str(error), is_own=not agent.model)
+        return ChosenModel(
+            name=choice.model.name, reason=choice.reason, is_own=not choice.substitute
+        )
+
+
+def _models(settings: Settings, layout: Layout) -> Models:
+    from runner.work.models import Models
+
+    return Models(settings, base_dir=layout.root)

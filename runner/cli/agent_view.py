@@ -1,0 +1,144 @@
+"""One agent as its file defines it, and as it works here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runner.agents.definition import AgentDefinition
+from runner.agents.discovery import Discovery, FoundFile
+from runner.agents.effective import EffectiveAgent, SpawnPolicy
+from runner.agents.rules import ToolRule
+from runner.cli import output
+from runner.cli.agent_files import warnings_of
+from runner.cli.agent_setting import SWITCHED_OFF, AgentSetting, ChosenModel
+from runner.core.tool_names import missing
+
+
+def shadows(discovery: Discovery) -> dict[str, list[str]]:
+    """For each agent that counts, the files whose agents of the same name do not."""
+    found: dict[str, list[str]] = {name: [] for name in discovery.names}
+    for file in discovery.shadowed:
+        if file.parsed.definition is not None:
+            found[file.parsed.definition.name].append(file.parsed.file)
+    return found
+
+
+def tools_text(agent: AgentDefinition) -> str:
+    """Its tools as the file says them, with the reason beside one that is not there."""
+    rules = agent.tool_rules
+    if rules is None:
+        return "all"
+    return ", ".join(map(_marked, rules)) or "none"
+
+
+def _marked(rule: ToolRule) -> str:
+    why = missing(rule.name)
+    return rule.written if why is None else f"{rule.written} ({why})"
+
+
+def agent_object(found: FoundFile, discovery: Discovery, setting: AgentSetting) -> dict[str, Any]:
+    """The object of `agents show`; `found` must be the file of an agent that counts."""
+    agent = _agent(found)
+    effective, model = setting.effective(agent), setting.model(agent)
+    return {
+        **agent.to_json(),
+        "disallowedTools": list(agent.disallowed_tools),
+        "maxTurns": agent.max_turns,
+        "isolation": agent.isolation,
+        "permissionMode": "plan" if agent.plan_mode else None,
+        "plugin": found.plugin,
+        "disabled": setting.is_disabled(agent.name),
+        "shadows": shadows(discovery)[agent.name],
+        "effective": _effective_object(effective, model),
+        "warnings": warnings_of(found.parsed, effective, discovery.names),
+        "body": agent.system_prompt,
+    }
+
+
+def _effective_object(effective: EffectiveAgent, model: ChosenModel) -> dict[str, Any]:
+    policy = effective.spawns
+    allowed = policy.allowed if policy.allowed == "*" else list(policy.allowed)
+    return {
+        "tools": list(effective.tools),
+        "commands": [list(patterns) for patterns in effective.commands],
+        "spawns": {"allowed": allowed, "denied": sorted(policy.denied)},
+        "model": {"name": model.name, "reason": model.reason},
+        "thinkingLevel": effective.thinking_level,
+        "unusable": effective.unusable,
+        "prompt": effective.prompt,
+    }
+
+
+def print_agent(found: FoundFile, discovery: Discovery, setting: AgentSetting) -> None:
+    """The same for people: the file, then what holds here, then the prompt as it is sent."""
+    agent = _agent(found)
+    effective = setting.effective(agent)
+    _print_file(found, shadows(discovery)[agent.name])
+    output.say()
+    output.say("on a task here:")
+    for key, text in _use(effective, setting.model(agent), setting):
+        output.say(f"  {key}: {output.one_line(text)}")
+    for warning in warnings_of(found.parsed, effective, discovery.names):
+        output.note(f"warning: {output.one_line(warning)}")
+    output.say()
+    for line in effective.prompt.split("\n"):
+        output.say(output.spaced_line(line))
+
+
+def _print_file(found: FoundFile, shadowed: list[str]) -> None:
+    agent = _agent(found)
+    written = agent.to_json()
+    for key, value in {
+        "name": agent.name,
+        "description": agent.description,
+        "source": agent.source,
+        "plugin": found.plugin,
+        "file": agent.file,
+        "shadows": shadowed,
+        "tools": tools_text(agent),
+        "disallowedTools": [_marked(rule) for rule in agent.disallowed_rules],
+        "spawns": "none" if agent.spawns is None else written["spawns"],
+        "model": written["model"],
+        "thinkingLevel": agent.thinking_level,
+        "output": agent.output,
+        "blocking": agent.blocking,
+        "maxTurns": agent.max_turns,
+        "isolation": agent.isolation,
+        "permissionMode": "plan" if agent.plan_mode else None,
+    }.items():
+        if value not in (None, []):
+            output.say(f"{key}: {output.one_line(_value_text(value))}")
+
+
+def _use(
+    effective: EffectiveAgent, model: ChosenModel, setting: AgentSetting
+) -> list[tuple[str, str]]:
+    """What holds where the agent works, by its name."""
+    lines = []
+    if setting.is_disabled(effective.name):
+        lines.append(("not used", SWITCHED_OFF))
+    if effective.unusable:
+        lines.append(("not used", effective.unusable))
+    lines.append(("tools", ", ".join(effective.tools) or "none but submit_result"))
+    lines += [("commands", f"only {', '.join(patterns)}") for patterns in effective.commands]
+    lines.append(("may start", _policy_text(effective.spawns)))
+    lines.append(("model", f"{model.name or 'none'}: {model.reason}"))
+    if effective.thinking_level:
+        lines.append(("thinking level", effective.thinking_level))
+    return lines
+
+
+def _policy_text(policy: SpawnPolicy) -> str:
+    return "no agent" if policy.is_empty else str(policy)
+
+
+def _agent(found: FoundFile) -> AgentDefinition:
+    if found.parsed.definition is None:
+        raise AssertionError("unreachable: only files of agents are shown")
+    return found.parsed.definition
+
+
+def _value_text(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_value_text, value))
+    return value if isinstance(value, str) else output.json_text(value, escape=False)
