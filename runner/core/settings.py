@@ -33,6 +33,7 @@ class Limits:
     timeout_s: float = 1800.0
     max_recursion_depth: int = 2
     max_subagents: int = 50
+    max_parallel_subagents: int = 4
     verify_timeout_s: float = 600.0
     approval_timeout_s: float = 0.0
 
@@ -78,6 +79,7 @@ VARIABLES: Mapping[str, str] = {
     "RUNNER_TIMEOUT": "limits.timeout",
     "RUNNER_MAX_RECURSION_DEPTH": "limits.max_recursion_depth",
     "RUNNER_MAX_SUBAGENTS": "limits.max_subagents",
+    "RUNNER_MAX_PARALLEL_SUBAGENTS": "limits.max_parallel_subagents",
     "RUNNER_VERIFY_TIMEOUT": "limits.verify_timeout",
     "RUNNER_APPROVAL_TIMEOUT": "limits.approval_timeout",
     "RUNNER_MAX_USD": "budget.usd",
@@ -232,7 +234,7 @@ _WRITTEN: Mapping[str, Callable[[str], Any]] = {
     "disabled_agents": _comma_list,
 }
 """How the text of a variable is read; numbers without being named here."""
-_COUNTS = ("max_turns", "max_recursion_depth", "max_subagents")
+_COUNTS = ("max_turns", "max_recursion_depth", "max_subagents", "max_parallel_subagents")
 _READERS: Mapping[str, Reader] = {
     "team": readers.one_line,
     "model": readers.text,
@@ -249,6 +251,7 @@ _READERS: Mapping[str, Reader] = {
     "limits.timeout": readers.number(above=0),
     "limits.max_recursion_depth": readers.count(least=None),
     "limits.max_subagents": readers.count(least=0),
+    "limits.max_parallel_subagents": readers.count(least=1),
     "limits.verify_timeout": readers.number(above=0),
     "limits.approval_timeout": readers.number(),
     "budget.usd": readers.number(),

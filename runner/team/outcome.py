@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 
@@ -10,7 +10,8 @@ from typing import Any, Literal
 class Usage:
     """What an attempt used. `usd` is None when a price is unknown. Times are seconds.
 
-    `warnings` is what a reader of the record should know about the result.
+    Tokens, money and files are those of its subagents too, `subagents` of them in all; turns and
+    calls are its own. `warnings` is what a reader of the record should know about the result.
     """
 
     turns: int = 0
@@ -20,10 +21,27 @@ class Usage:
     usd: float | None = 0.0
     seconds: float = 0.0
     changed_files: tuple[str, ...] = ()
+    subagents: int = 0
     warnings: tuple[str, ...] = ()
 
+    def and_subagent(self, its: Usage) -> Usage:
+        """With what one more subagent has used."""
+        known = self.usd is not None and its.usd is not None
+        return replace(
+            self,
+            input_tokens=self.input_tokens + its.input_tokens,
+            output_tokens=self.output_tokens + its.output_tokens,
+            usd=(self.usd or 0.0) + (its.usd or 0.0) if known else None,
+            changed_files=tuple(sorted({*self.changed_files, *its.changed_files})),
+            subagents=self.subagents + 1 + its.subagents,
+        )
+
     def to_json(self) -> dict[str, Any]:
-        """The form in a task file and in reports: camelCase keys; `warnings` only if there are."""
+        """The form in a task file and in reports: camelCase keys.
+
+        `subagents` and `warnings` only if there are any.
+        """
+        subagents = {"subagents": self.subagents} if self.subagents else {}
         warnings = {"warnings": list(self.warnings)} if self.warnings else {}
         return {
             "turns": self.turns,
@@ -33,6 +51,7 @@ class Usage:
             "usd": self.usd,
             "seconds": round(self.seconds, 3),
             "changedFiles": list(self.changed_files),
+            **subagents,
             **warnings,
         }
 
@@ -97,3 +116,16 @@ class Lost:
 
 
 Outcome = Done | Failed | LimitReached | Faulted | HandedBack | Lost
+
+
+def reason(outcome: Outcome) -> str | None:
+    """The error or reason of an outcome that has one."""
+    match outcome:
+        case Done():
+            return None
+        case HandedBack():
+            return outcome.reason
+        case Lost():
+            return outcome.found
+        case _:
+            return outcome.error

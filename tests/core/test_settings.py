@@ -54,7 +54,7 @@ history: fresh
 disabled_agents: [plan]
 isolation: none
 limits: {poll_interval: 1, idle_timeout: 2.5, grace: 0, max_turns: 7, timeout: 8,
-  max_recursion_depth: -1, max_subagents: 0, verify_timeout: 9, approval_timeout: 0}
+  max_recursion_depth: -1, max_subagents: 0, max_parallel_subagents: 2, verify_timeout: 9, approval_timeout: 0}
 budget: {usd: 1.5, tokens: 1000, time: 60}
 """,
     )
@@ -78,6 +78,7 @@ budget: {usd: 1.5, tokens: 1000, time: 60}
             timeout_s=8,
             max_recursion_depth=-1,
             max_subagents=0,
+            max_parallel_subagents=2,
             verify_timeout_s=9,
         ),
         budget=Budget(usd=1.5, tokens=1000, time_s=60),
@@ -108,6 +109,7 @@ def test_every_variable_sets_its_key(tmp_path: Path) -> None:
         timeout_s=3,
         max_recursion_depth=3,
         max_subagents=3,
+        max_parallel_subagents=3,
         verify_timeout_s=3,
         approval_timeout_s=3,
     )
