@@ -45,6 +45,43 @@ def waits(
     return None
 
 
+def critical_path(tasks: Mapping[Key, Task]) -> tuple[Key, ...]:
+    """The longest line of open tasks that wait for one another, the first one first.
+
+    However many work on the board, it takes at least that many tasks one after the other. Of lines
+    of one length it is the one that comes first by its ids. What waits in a ring is on no line.
+    """
+    left = {
+        key: [blocker for blocker in open_blockers(tasks[key], tasks) if blocker in tasks]
+        for key in sorted(tasks, key=order_key)
+        if is_open(tasks[key])
+    }
+    waiting = {key: len(blockers) for key, blockers in left.items()}
+    following: dict[Key, list[Key]] = {key: [] for key in left}
+    for key, blockers in left.items():
+        for blocker in blockers:
+            following[blocker].append(key)
+    lines: dict[Key, tuple[int, Key | None]] = {}  # how long up to here, and what comes before
+    free = [key for key, count in waiting.items() if not count]
+    for key in free:  # grows meanwhile
+        before = min(left[key], key=lambda one: (-lines[one][0], order_key(one)), default=None)
+        lines[key] = (lines[before][0] + 1 if before is not None else 1, before)
+        for one in following[key]:
+            waiting[one] -= 1
+            if not waiting[one]:
+                free.append(one)
+    last = min(lines, key=lambda one: (-lines[one][0], order_key(one)), default=None)
+    return _back_from(last, lines)
+
+
+def _back_from(last: Key | None, lines: Mapping[Key, tuple[int, Key | None]]) -> tuple[Key, ...]:
+    path: list[Key] = []
+    while last is not None:
+        path.append(last)
+        last = lines[last][1]
+    return tuple(reversed(path))
+
+
 def dependants_of(tasks: Iterable[Task]) -> dict[Key, list[Key]]:
     """For each blocker the keys of those of `tasks` that list it."""
     found: dict[Key, list[Key]] = {}

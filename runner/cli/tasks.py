@@ -17,6 +17,7 @@ from runner.cli.tables import print_table
 from runner.core.clock import to_iso
 from runner.core.ids import Key
 from runner.core.layout import Layout
+from runner.errors import UsageError
 
 command = click.Group(
     "tasks",
@@ -208,18 +209,29 @@ def check(context: click.Context, as_json: bool) -> int:
 
 
 @command.command()
+@click.option("--mermaid", "form", flag_value="mermaid", help="As a Mermaid flowchart.")
+@click.option("--dot", "form", flag_value="dot", help="As a Graphviz graph.")
 @here.as_json
 @click.pass_context
-def graph(context: click.Context, as_json: bool) -> None:
+def graph(context: click.Context, form: str | None, as_json: bool) -> None:
     """Draw which task waits for which, as a tree.
 
-    Under each task stand those that it blocks.
+    Under each task stand those that it blocks; below the tree the critical path, the longest line
+    of open tasks that wait for one another.
     """
     from runner.cli import graph as drawing
 
+    if form and as_json:
+        raise UsageError(f"--{form} and --json: one form at a time")
     snapshot = boards.open_store(context).scan()
     if as_json:
         output.print_json(drawing.as_data(snapshot))
-        return
-    for line in drawing.tree(snapshot):
-        output.say(output.spaced_line(line))
+    elif form:
+        draw = drawing.mermaid if form == "mermaid" else drawing.dot
+        for line in draw(snapshot):
+            output.say(output.spaced_line(line))
+    else:
+        for line in drawing.tree(snapshot):
+            output.say(output.spaced_line(line))
+        if told := list(drawing.remarks(snapshot)):
+            output.say("\n" + "\n".join(told))

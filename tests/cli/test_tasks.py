@@ -455,45 +455,6 @@ def test_check_takes_agents_that_are_switched_off_for_unknown(cli: Cli) -> None:
     assert [p["id"] for p in problems if p["kind"] == "unknown-agent"] == [1]
 
 
-def test_graph_draws_each_task_under_its_first_blocker(cli: Cli) -> None:
-    cli.board(
-        {"id": 1, "subject": "Parse"},
-        {"id": 2, "subject": "Test", "blockedBy": [1]},
-        {"id": 3, "subject": "Document", "blockedBy": [1]},
-        {"id": 4, "subject": "Ship", "blockedBy": [2, 3]},
-        {"id": 5, "subject": "After", "blockedBy": [4, 99]},
-        {"id": 6, "subject": "Gone", "status": "deleted"},
-    )
-    assert cli("tasks", "graph").out.splitlines() == [
-        "1 Parse [ready]",
-        "├─ 2 Test [blocked]",
-        "│  └─ 4 Ship [blocked]",
-        "│     └─ 5 After [blocked] (waits for 99: not on the board)",
-        "└─ 3 Document [blocked]",
-        "   └─ 4 Ship [blocked] (see above)",
-    ]
-    data = cli("tasks", "graph", "--json").json
-    assert data["nodes"][0] == {"id": 1, "subject": "Parse", "state": "ready"}
-    assert {"from": 3, "to": 4} in data["edges"]
-
-
-def test_graph_keeps_the_order_of_work_that_is_done(cli: Cli) -> None:
-    cli.board({"run": "true"}, {"run": "true", "blockedBy": [1]})
-    cli("run", "--drain", "--members", "1")
-    assert cli("tasks", "graph").out.splitlines() == [
-        "1 Task 1 [completed]",
-        "└─ 2 Task 2 [completed]",
-    ]
-
-
-def test_graph_of_rings_and_long_chains_ends(cli: Cli) -> None:
-    chain = [{"id": 1}] + [{"id": n, "blockedBy": [n - 1]} for n in range(2, 1200)]
-    cli.board(*chain, {"id": "a", "blockedBy": ["b"]}, {"id": "b", "blockedBy": ["a"]})
-    lines = cli("tasks", "graph").out.splitlines()
-    assert len(lines) == 1199 + 3
-    assert lines[-1].endswith("a Task a [blocked] (see above)")
-
-
 def test_a_manual_claim_is_journalled_once_as_one_line(cli: Cli) -> None:
     cli.board({"id": 1})
     cli("tasks", "claim", "--owner", "ann", "1")
