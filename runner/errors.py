@@ -201,11 +201,12 @@ class UnknownAgent(AgentError):
 
 
 class AgentFileInvalid(AgentError):
-    """A file that cannot be an agent."""
+    """A file that cannot be an agent. `line`, from 1, is put in front of the reason."""
 
-    def __init__(self, file: str | Path, reason: str, *, fallback: bool = False) -> None:
-        self.file, self.reason, self.fallback = str(file), reason, fallback
-        super().__init__(f"{file}: {reason}")
+    def __init__(self, file: str | Path, reason: str, *, line: int | None = None) -> None:
+        self.file, self.line = str(file), line
+        self.reason = reason if line is None else f"line {line}: {reason}"
+        super().__init__(f"{file}: {self.reason}")
 
 
 class BundledAgentBroken(AgentError):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runner.agents.lines import limit_lines, read_lines
+from runner.agents.lines import key_lines, limit_lines, read_lines
 from runner.agents.yaml12 import NotOneMapping, Unparsable, load_mapping
 from runner.errors import AgentFileInvalid
 
@@ -27,11 +27,12 @@ class NoFrontMatter(Exception):
 class FrontMatter:
     """What a file says. `fields` has camelCase keys at every depth.
 
-    `repeated` are the keys that are there twice, `fallback` tells that the line parser was used,
-    `body` is trimmed.
+    `lines` are the lines of the file, from 1, that its top-level keys stand in. `repeated` are the
+    keys that are there twice, `fallback` tells that the line parser was used, `body` is trimmed.
     """
 
     fields: Mapping[str, Any]
+    lines: Mapping[str, int]
     repeated: tuple[str, ...]
     body: str
     fallback: bool
@@ -44,26 +45,40 @@ def read_front_matter(data: bytes, file: str, *, strict: bool = False) -> FrontM
     `strict` refuses what is not YAML instead of falling back to the line parser.
     Raises: NoFrontMatter, AgentFileInvalid.
     """
-    text, warnings = _decode(data, file)
-    head, body = _split(text, file)
+    text, warnings = decode(data, file)
+    head, body, numbers = _split(text, file)
+    lines = key_lines(head)
     fallback = False
     try:
-        fields, repeated = load_mapping(head)
-        fields = limit_lines(head) | fields
+        fields, repeated, found = load_mapping(head)
+        fields, lines = limit_lines(head) | fields, lines | found
     except NotOneMapping as error:
-        raise AgentFileInvalid(file, str(error)) from error
+        raise AgentFileInvalid(file, str(error), line=_number(numbers, error.line)) from error
     except Unparsable as error:
+        number = _number(numbers, error.line)
         if strict:
-            raise AgentFileInvalid(file, f"not YAML ({error})") from error
+            raise AgentFileInvalid(file, f"not YAML: {error}", line=number) from error
         fallback = True
         fields, repeated = read_lines(head)
-        warnings += (f"not YAML ({error}); read line by line instead",)
+        where = "" if number is None else f"line {number}: "
+        warnings += (f"{where}not YAML: {error}; read line by line instead",)
     return FrontMatter(
-        fields=fields, repeated=repeated, body=body, fallback=fallback, warnings=warnings
+        fields=fields,
+        lines={key: numbers[line] for key, line in lines.items()},
+        repeated=repeated,
+        body=body,
+        fallback=fallback,
+        warnings=warnings,
     )
 
 
-def _decode(data: bytes, file: str) -> tuple[str, tuple[str, ...]]:
+def _number(numbers: Sequence[int], line: int | None) -> int | None:
+    """The line of the file for a line of the front matter; the parser may stop below the last."""
+    return None if line is None else numbers[min(line, len(numbers) - 1)]
+
+
+def decode(data: bytes, file: str) -> tuple[str, tuple[str, ...]]:
+    """The text with LF line ends, and warnings. Raises: AgentFileInvalid."""
     if len(data) > MAX_BYTES:
         raise AgentFileInvalid(file, f"larger than {MAX_BYTES:,} bytes")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -75,25 +90,44 @@ def _decode(data: bytes, file: str) -> tuple[str, tuple[str, ...]]:
     return text.replace("\r\n", "\n").replace("\r", "\n"), warnings
 
 
-def _split(text: str, file: str) -> tuple[str, str]:
-    """(front matter with tabs as two spaces, trimmed body)."""
-    text = _without_comments(text)
-    text = _BLANK_LINES.sub("", text, count=1)
-    if not text.startswith("---"):
+def _split(text: str, file: str) -> tuple[str, str, Sequence[int]]:
+    """(front matter with tabs as two spaces, trimmed body, line of the file for each of the first).
+
+    Raises: NoFrontMatter, AgentFileInvalid.
+    """
+    text, numbers = _without_comments(text)
+    start = _BLANK_LINES.match(text).end()  # type: ignore[union-attr]  # it matches nothing too
+    if not text.startswith("---", start):
         raise NoFrontMatter
-    end = text.find("\n---", 3)
+    end = text.find("\n---", start + 3)
     if end < 0:
         raise AgentFileInvalid(
-            file, "the front matter is not closed: no later line starts with ---"
+            file,
+            "the front matter is not closed: no later line starts with ---",
+            line=numbers[text.count("\n", 0, start)],
         )
-    return text[4:end].replace("\t", "  "), text[end + 4 :].strip(BLANK)
+    head = text[start + 4 : end].replace("\t", "  ")
+    return head, text[end + 4 :].strip(BLANK), numbers[text.count("\n", 0, start + 4) :]
 
 
-def _without_comments(text: str) -> str:
-    """`text` without `<!-- ... -->`; one that is never closed stays."""
-    parts = []
-    at = 0
-    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
-        parts.append(text[at:start])
+def _without_comments(text: str) -> tuple[str, Sequence[int]]:
+    """`text` without `<!-- ... -->`, and the line in it that each line left had.
+
+    A comment that is never closed stays.
+    """
+    if "<!--" not in text:
+        return text, range(1, text.count("\n") + 2)
+    parts: list[str] = []
+    numbers = [1]
+    at, line = 0, 1
+    while True:
+        start = text.find("<!--", at)
+        end = text.find("-->", start + 4) if start >= 0 else -1
+        part = text[at:start] if end >= 0 else text[at:]
+        parts.append(part)
+        below = line + part.count("\n")
+        numbers += range(line + 1, below + 1)
+        if end < 0:
+            return "".join(parts), numbers
+        line = below + text.count("\n", start, end)
         at = end + 3
-    return "".join([*parts, text[at:]])

@@ -72,6 +72,21 @@ def limit_lines(text: str) -> dict[str, Any]:
     return _limits_in(text, _KEY)
 
 
+def key_lines(text: str) -> dict[str, int]:
+    """The line, from 0, of every key at column zero, and of limits wherever they stand.
+
+    Of several lines with a key the last one counts, at column zero if there is one.
+    """
+    indented: dict[str, int] = {}
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n")):
+        if match := _KEY.match(line):
+            found[camel_case(match[2])] = number
+        elif (match := _INDENTED_KEY.match(line)) and camel_case(match[2]) in LIMITS:
+            indented[camel_case(match[2])] = number
+    return indented | found
+
+
 def _limits_in(text: str, pattern: re.Pattern[str]) -> dict[str, Any]:
     return {
         key: Unreadable(line.strip())
@@ -141,7 +156,7 @@ def _yaml(entry: _Entry, below: list[str]) -> Any:
     """The value read as YAML on its own."""
     text = "\n".join([f"value: {entry.value}", *below])
     try:
-        fields, repeated = load_mapping(text)
+        fields, repeated, _ = load_mapping(text)
     except (Unparsable, NotOneMapping):
         return Unreadable(entry.value)
     return Unreadable(entry.value) if repeated or len(fields) != 1 else fields["value"]
@@ -152,7 +167,7 @@ def _unquoted(value: str) -> str:
     if len(value) < 2 or value[0] != value[-1] or value[0] not in "\"'":
         return value
     try:
-        fields, _ = load_mapping(f"value: {value}")
+        fields, *_ = load_mapping(f"value: {value}")
     except (Unparsable, NotOneMapping):
         return value if value[0] in value[1:-1] else value[1:-1]
     return str(fields["value"])

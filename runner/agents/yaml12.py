@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -30,12 +30,32 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _KEBAB = re.compile(r"-([a-z])")
 
 
-class Unparsable(Exception):
+class _AtLine(Exception):
+    """What is wrong, and the line of the text, from 0, where it was found."""
+
+    def __init__(self, what: str, line: int | None = None) -> None:
+        self.line = line
+        super().__init__(what)
+
+
+class Unparsable(_AtLine):
     """The text is not YAML."""
 
 
-class NotOneMapping(Exception):
+class NotOneMapping(_AtLine):
     """The text is YAML, and not one mapping of a sane size; the message says what it is."""
+
+
+class Loaded(NamedTuple):
+    """One mapping.
+
+    `repeated` are the top-level keys that occur more than once, `lines` the lines, from 0, of all
+    that are written there; of equal keys the last one.
+    """
+
+    values: dict[str, Any]
+    repeated: tuple[str, ...]
+    lines: dict[str, int]
 
 
 def camel_case(key: str) -> str:
@@ -43,8 +63,8 @@ def camel_case(key: str) -> str:
     return _KEBAB.sub(lambda match: match[1].upper(), key)
 
 
-def load_mapping(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The mapping in `text` and its top-level keys that occur more than once.
+def load_mapping(text: str) -> Loaded:
+    """The mapping in `text`.
 
     Keys are text as it was typed, in camelCase at every depth; of equal keys the last one wins.
     Values are what JSON can hold. An empty text is an empty mapping.
@@ -54,20 +74,15 @@ def load_mapping(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     try:
         value = reader.document()
     except yaml.YAMLError as error:
-        raise Unparsable(_one_line(error)) from error
+        mark = getattr(error, "problem_mark", None)
+        what = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise Unparsable(what, mark and mark.line) from error
     if value is None:
-        return {}, ()
+        return Loaded({}, (), {})
     if not isinstance(value, dict):
         kind = "a list" if isinstance(value, list) else "plain text"
-        raise NotOneMapping(f"the front matter is {kind}, not `key: value` lines")
-    return value, tuple(dict.fromkeys(reader.repeated))
-
-
-def _one_line(error: yaml.YAMLError) -> str:
-    """The parser's complaint with the line of the file, where it is known."""
-    mark = getattr(error, "problem_mark", None)
-    what = getattr(error, "problem", None) or str(error).splitlines()[0]
-    return f"line {mark.line + 2}: {what}" if mark else what
+        raise NotOneMapping(f"the front matter is {kind}, not `key: value` lines", 0)
+    return Loaded(value, tuple(dict.fromkeys(reader.repeated)), reader.lines)
 
 
 class _Reader:
@@ -75,6 +90,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.repeated: list[str] = []
+        self.lines: dict[str, int] = {}
         # The parser drops the newline of a block scalar that ends without one.
         self._events: Iterator[yaml.Event] = yaml.parse(text + "\n", Loader=_LOADER)
         self._anchors: dict[str, tuple[Any, int]] = {}
@@ -91,12 +107,15 @@ class _Reader:
         except yaml.YAMLError:
             last = None
         if not isinstance(last, yaml.StreamEndEvent):
-            raise NotOneMapping("the front matter holds more than one YAML document")
+            line = None if last is None else _line(last)
+            raise NotOneMapping("the front matter holds more than one YAML document", line)
         return value
 
     def _node(self, event: yaml.Event, depth: int) -> Any:
         if depth > MAX_DEPTH:
-            raise NotOneMapping(f"the front matter is nested more than {MAX_DEPTH} levels deep")
+            raise NotOneMapping(
+                f"the front matter is nested more than {MAX_DEPTH} levels deep", _line(event)
+            )
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event)
         before = self._size
@@ -130,8 +149,10 @@ class _Reader:
             if plain and key == "<<" and _is_mergeable(value):
                 merged += value if isinstance(value, list) else [value]
                 continue
-            if depth == 0 and key in found:
-                self.repeated.append(key)
+            if depth == 0:
+                self.lines[key] = _line(event)
+                if key in found:
+                    self.repeated.append(key)
             found[key] = value
         for mapping in merged:
             for key, value in mapping.items():
@@ -155,6 +176,11 @@ class _Reader:
         self._size += size
         if self._size > MAX_SIZE:
             raise NotOneMapping("the front matter grows without bound through its aliases")
+
+
+def _line(event: Any) -> int:
+    """Where an event starts; the parser gives all of them a mark, though it promises none."""
+    return int(event.start_mark.line)
 
 
 def _is_mergeable(value: Any) -> bool:

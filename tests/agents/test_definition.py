@@ -205,7 +205,7 @@ def test_disallowing_everything_leaves_only_the_result() -> None:
 def test_foreign_keys_make_no_noise_and_a_misspelt_one_is_pointed_out() -> None:
     parsed = parse("color: red\nhooks: {}\nTools: Read")
     assert parsed.unknown_keys == ("Tools",)
-    assert parsed.warnings == ("unknown key 'Tools' was ignored; did you mean 'tools'?",)
+    assert parsed.warnings == ("line 6: unknown key 'Tools' was ignored; did you mean 'tools'?",)
 
 
 @pytest.mark.parametrize(

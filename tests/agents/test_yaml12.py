@@ -82,11 +82,12 @@ def test_a_merge_key_without_a_mapping_is_an_ordinary_key(text: str) -> None:
 
 
 def test_top_level_keys_that_occur_again_are_told() -> None:
-    assert load_mapping("a-b: 1\naB: 2\nc: {d: 1, d: 2}") == ({"aB": 2, "c": {"d": 2}}, ("aB",))
+    loaded = load_mapping("a-b: 1\naB: 2\nc: {d: 1, d: 2}")
+    assert loaded == ({"aB": 2, "c": {"d": 2}}, ("aB",), {"aB": 1, "c": 2})
 
 
 def test_an_empty_text_is_an_empty_mapping() -> None:
-    assert load_mapping("# nothing\n") == ({}, ())
+    assert load_mapping("# nothing\n") == ({}, (), {})
 
 
 def test_aliases_that_grow_without_bound_are_refused() -> None:

@@ -1,0 +1,202 @@
+"""The fields of an agent file, read one by one: what each means, and why it cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from runner.agents.lines import Unreadable
+from runner.errors import AgentFileInvalid
+
+WORKTREE = "worktree"
+THINKING_LEVELS = ("inherit", "off", "minimal", "low", "medium", "high", "xhigh")
+KNOWN_KEYS = frozenset(
+    "name description tools spawns model thinkingLevel thinking output blocking "
+    "disallowedTools maxTurns isolation permissionMode".split()
+)
+# Keys of other tools that mean nothing here and are no mistake.
+FOREIGN_KEYS = frozenset(
+    "argumentHint author background category color developerInstructions effort hooks icon "
+    "initialPrompt license mcpServers memory metadata skills tags temperature title version".split()
+)
+_NO_ISOLATION = frozenset({"", "none", "false"})
+_QUOTE = "put it in quotes if it is meant as text"
+_LOWER_CASE_OF_KNOWN = {key.lower(): key for key in KNOWN_KEYS}
+
+
+@dataclass(slots=True)
+class Fields:
+    """The fields of one file. `lines` are those of its keys; `warnings` says what was dropped.
+
+    Every method may raise AgentFileInvalid, with the reason why the file is skipped.
+    """
+
+    fields: Mapping[str, Any]
+    lines: Mapping[str, int]
+    file: str
+    warnings: list[str] = field(default_factory=list)
+
+    def has(self, key: str) -> bool:
+        return key in self.fields
+
+    def refuse_repeated(self, repeated: Iterable[str]) -> None:
+        doubled = [key for key in repeated if key in KNOWN_KEYS]
+        if doubled:
+            what = ", ".join(f"`{key}`" for key in doubled)
+            raise self._invalid(
+                doubled[0], f"{what} is there more than once: it cannot be told which is meant"
+            )
+
+    def unknown(self) -> tuple[str, ...]:
+        """The keys that mean nothing to us; one that is nearly a known one is warned about."""
+        unknown = tuple(key for key in self.fields if key not in KNOWN_KEYS | FOREIGN_KEYS)
+        for key in unknown:
+            if meant := _LOWER_CASE_OF_KNOWN.get(key.lower()):
+                self._warn(key, f"unknown key {key!r} was ignored; did you mean {meant!r}?")
+        return unknown
+
+    def text(self, key: str) -> str:
+        """A text that must be there."""
+        value = self.fields.get(key)
+        if isinstance(value, str) and value.strip():
+            return value
+        if key not in self.fields or isinstance(value, str):
+            raise self._invalid(key, f"`{key}` is missing or empty")
+        if value is None:
+            raise self._invalid(
+                key, f"`{key}` is missing: nothing, ~ and null are no text; {_QUOTE}"
+            )
+        hint = "" if isinstance(value, (dict, list)) else f"; {_QUOTE}"
+        raise self._invalid(key, f"`{key}` is {_kind(value)}, not text{hint}")
+
+    def _limit(self, key: str) -> list[str] | None:
+        """The items of a comma list or list as they are written; None if the value is empty."""
+        value = self.fields.get(key)
+        if value is None or (isinstance(value, str) and not value.strip()):
+            return None
+        if isinstance(value, str):
+            return [item for part in value.split(",") if (item := part.strip())]
+        if isinstance(value, list) and not any(isinstance(item, (dict, list)) for item in value):
+            return [item for item in value if isinstance(item, str)]
+        raise self._invalid(
+            key,
+            f"`{key}` is {_kind(value)}: write a comma list or a list of names; "
+            "the file is skipped so that it does not lose its limits",
+        )
+
+    def disallowed_tools(self) -> tuple[str, ...]:
+        items = self._limit("disallowedTools") or ()
+        return tuple(text for item in items if (text := item.strip()))
+
+    def tools(self) -> tuple[str, ...] | None:
+        """The items as they are written; None is every tool."""
+        items = self._limit("tools")
+        if items is None:
+            if self.has("tools"):
+                self._warn("tools", "`tools` is empty, which means every tool; write [] for none")
+            return None
+        return None if _is_star(items) else tuple(items)
+
+    def spawns(self, *, has_task: bool) -> tuple[str, ...] | Literal["*"] | None:
+        """`has_task` tells that the list of tools has `task`."""
+        if not self.has("spawns"):
+            return "*" if has_task else None
+        if self.fields["spawns"] == {}:
+            return None
+        items = self._limit("spawns") or []
+        names = tuple(name for item in items if (name := item.strip()))
+        return "*" if _is_star(items) else names or None
+
+    def model(self) -> tuple[str, ...] | None:
+        value = self.fields.get("model")
+        if isinstance(value, str):
+            value = value.split(",")
+        if isinstance(value, list):
+            texts = (item.strip() for item in value if isinstance(item, str))
+            return tuple(text for text in texts if text) or None
+        if value:
+            self._drop("model", "write a name, a comma list or a list of names")
+        return None
+
+    def thinking_level(self) -> str | None:
+        for key in ("thinkingLevel", "thinking"):
+            value = self.fields.get(key)
+            if value in THINKING_LEVELS:
+                return str(value)
+            if value is not None:
+                self._drop(key, f"it is one of {', '.join(THINKING_LEVELS)}")
+                return None
+        return None
+
+    def output(self) -> Any:
+        value = self.fields.get("output")
+        if isinstance(value, Unreadable):
+            self._drop("output", "the schema cannot be read because the front matter is not YAML")
+            return None
+        return value
+
+    def blocking(self) -> bool | None:
+        value = self.fields.get("blocking")
+        if isinstance(value, str):
+            value = {"true": True, "false": False}.get(value.strip().lower(), value or None)
+        if value is None or isinstance(value, bool):
+            return value
+        self._drop("blocking", "it is true or false")
+        return None
+
+    def max_turns(self) -> int | None:
+        value = self.fields.get("maxTurns")
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+            value = int(value)
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            return value
+        if value is not None:
+            self._drop("maxTurns", "it is a number above zero")
+        return None
+
+    def isolation(self) -> str | None:
+        """Whatever does not say no asks for it: it must not be lost because of its wording."""
+        value = self.fields.get("isolation")
+        word = "" if value is None else _shown(value).strip().lower()
+        if word in _NO_ISOLATION:
+            return None
+        if word != WORKTREE:
+            self._warn(
+                "isolation",
+                f"`isolation` is {word!r}, which is not known here: write {WORKTREE} or none",
+            )
+        return word
+
+    def plan_mode(self) -> bool:
+        """Whether the agent only plans: a limit, so the word must be readable."""
+        value = self.fields.get("permissionMode")
+        if value is None or isinstance(value, str):
+            return (value or "").strip().lower() == "plan"
+        raise self._invalid("permissionMode", f"`permissionMode` is {_kind(value)}: write plan")
+
+    def _drop(self, key: str, expected: str) -> None:
+        shown = _shown(self.fields[key])
+        self._warn(key, f"`{key}` was ignored, found {shown!r}: {expected}")
+
+    def _warn(self, key: str, text: str) -> None:
+        line = self.lines.get(key)
+        self.warnings.append(text if line is None else f"line {line}: {text}")
+
+    def _invalid(self, key: str, reason: str) -> AgentFileInvalid:
+        return AgentFileInvalid(self.file, reason, line=self.lines.get(key))
+
+
+def _shown(value: Any) -> str:
+    return str(value.text if isinstance(value, Unreadable) else value)[:60]
+
+
+def _is_star(items: list[str]) -> bool:
+    return [text for item in items if (text := item.strip())] == ["*"]
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Unreadable):
+        return f"not readable ({value.text[:60]!r})"
+    names = {dict: "a mapping", list: "a list with lists or mappings in it", bool: "a boolean"}
+    return names.get(type(value), "a number")
