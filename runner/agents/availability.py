@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from runner.agents.effective import EffectiveAgent
 
 BLOCKED_VARIABLES = ("PI_BLOCKED_AGENT", "RUNNER_BLOCKED_AGENT")
-_NEAR = 3
+_MOST_NEAR = 3
 
 
 def blocked_agents(environ: Mapping[str, str]) -> frozenset[str]:
@@ -36,14 +36,22 @@ def absence(name: str, names: Sequence[str], disabled: Collection[str]) -> str |
     return str(UnknownAgent(name, available))
 
 
-def with_near_names(reason: str, name: str, names: Iterable[str]) -> str:
-    """The reason for people, who may have mistyped the name."""
+def explained_absence(name: str, names: Sequence[str], disabled: Collection[str]) -> str | None:
+    """The same for people, who may have mistyped the name."""
+    reason = absence(name, names, disabled)
+    if reason is None:
+        return None
+    near = _near(name, [one for one in names if one not in disabled])
+    return f"{reason}; near: {', '.join(near)}" if near else reason
+
+
+def _near(name: str, names: Iterable[str]) -> list[str]:
+    """Names like this one, whatever their case."""
     folded: dict[str, list[str]] = {}
     for one in names:
         folded.setdefault(one.casefold(), []).append(one)
-    close = difflib.get_close_matches(name.casefold(), folded, n=_NEAR)
-    near = [one for key in close for one in folded[key] if one != name][:_NEAR]
-    return f"{reason}; near: {', '.join(near)}" if near else reason
+    alike = difflib.get_close_matches(name.casefold(), folded, n=_MOST_NEAR)
+    return [one for key in alike for one in folded[key]][:_MOST_NEAR]
 
 
 def spawn_refusal(

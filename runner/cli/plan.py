@@ -23,13 +23,15 @@ def planned(
     admission: Admission,
     only: frozenset[Key] | None,
 ) -> list[Entry]:
-    """`{"id", "subject", "outlook", "by", "reason"}` for each open task, in claiming order.
+    """`{"id", "subject", "state", "outlook", "by", "reason"}` for each open task.
 
-    `outlook` is `ready`, `running`, `coming` or `stuck`; `by` names who may take it. Tasks left
-    out by `only` are not listed.
+    They come in claiming order. `state` is that of `tasks list`, but `unclaimable` for what this
+    team may not begin; `outlook` is `ready`, `running`, `coming` or `stuck`; `by` names who may
+    take it. Tasks left out by `only` are not listed.
     """
     team = claimants(settings)
-    refuses = {claimant: admission.refuses_for(claimant) for claimant in team}
+    selection = admission.select()
+    refuses = {claimant: selection.refuses_for(claimant) for claimant in team}
     found = outlook(snapshot, team, refuses.__getitem__, only)
     groups = {
         **dict.fromkeys(found.ready, "ready"),
@@ -45,6 +47,7 @@ def planned(
         {
             "id": task.id,
             "subject": task.subject,
+            "state": found.state(snapshot, task),
             "outlook": groups[task.key],
             "by": takers(task) if groups[task.key] in {"ready", "coming"} else [],
             "reason": found.stuck.get(task.key) or snapshot.reason(task),
@@ -56,13 +59,16 @@ def planned(
 
 def print_plan(entries: Sequence[Entry], code: int) -> None:
     """The plan as a table, and the exit code that it means."""
-    columns = ("task", "outlook", "by", "subject", "reason")
+    columns = ("task", "outlook", "state", "by", "subject", "reason")
     rows = [
-        (one["id"], one["outlook"], ", ".join(one["by"]), one["subject"], one["reason"])
+        (
+            *(one["id"], one["outlook"], one["state"]),
+            *(", ".join(one["by"]), one["subject"], one["reason"]),
+        )
         for one in entries
     ]
     if not rows:
         output.say("nothing to do")
         return
-    print_table(columns, rows, spare=("by",), long=("subject", "reason"), wrap=True)
+    print_table(columns, rows, spare=("by", "state"), long=("subject", "reason"), wrap=True)
     output.say(f"dry run: nothing was claimed (exit {code})")

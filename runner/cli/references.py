@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
+from runner.agents.availability import explained_absence
 from runner.agents.discovery import discover_agents
 from runner.board.problem import Problem, Severity
 from runner.board.snapshot import Snapshot
@@ -15,7 +15,7 @@ from runner.board.task import Task
 from runner.core.ids import LEAD
 from runner.core.layout import Layout
 from runner.core.settings import Settings, load_settings
-from runner.errors import ModelUnavailable, UnknownAgent
+from runner.errors import ModelUnavailable
 from runner.team.roster import known_names
 from runner.work.models import Models
 
@@ -28,10 +28,10 @@ def all_problems(store: Store) -> list[Problem]:
     layout = store.layout
     settings = load_settings(layout, os.environ, {})
     snapshot = store.scan(settle=True)
-    names = set(discover_agents(layout.workspace).names) - settings.disabled_agents
+    names = discover_agents(layout.workspace).names
     return [
         *snapshot.problems,
-        *unknown_agents(snapshot, names),
+        *unknown_agents(snapshot, names, settings.disabled_agents),
         *unknown_owners(snapshot, roster_names(layout, settings)),
         *unknown_roles(snapshot, settings),
         *team_problems(layout, settings, names),
@@ -43,17 +43,15 @@ def roster_names(layout: Layout, settings: Settings) -> set[str]:
     return {member.name for member in settings.members} | {LEAD} | known_names(layout)
 
 
-def unknown_agents(snapshot: Snapshot, names: Collection[str]) -> Iterator[Problem]:
-    """Open tasks whose agent is not here by exactly that name."""
+def unknown_agents(
+    snapshot: Snapshot, names: Sequence[str], disabled: Collection[str]
+) -> Iterator[Problem]:
+    """Open tasks whose agent is not here by exactly that name, or is switched off."""
     for task in _open(snapshot):
-        if task.agent is not None and task.run is None and task.agent not in names:
-            yield _of_task(task, "error", "unknown-agent", _unknown_agent(task.agent, names))
-
-
-def _unknown_agent(name: str, names: Collection[str]) -> str:
-    near = difflib.get_close_matches(name, names, n=3)
-    hint = f"; near: {', '.join(near)}" if near else ""
-    return f"{UnknownAgent(name, sorted(names))}{hint}"
+        if task.agent is not None and task.run is None:
+            reason = explained_absence(task.agent, names, disabled)
+            if reason is not None:
+                yield _of_task(task, "error", "unknown-agent", reason)
 
 
 def unknown_owners(snapshot: Snapshot, names: Collection[str]) -> Iterator[Problem]:
@@ -75,12 +73,13 @@ def unknown_roles(snapshot: Snapshot, settings: Settings) -> Iterator[Problem]:
             yield _of_task(task, "advice", "bad-field", f"{message}; nobody will claim it")
 
 
-def team_problems(layout: Layout, settings: Settings, names: Collection[str]) -> Iterator[Problem]:
+def team_problems(layout: Layout, settings: Settings, names: Sequence[str]) -> Iterator[Problem]:
     """What the settings name and is not here: agents of members, models."""
     for member in settings.members:
-        if member.agent is not None and member.agent not in names:
-            message = f"member {member.name}: {_unknown_agent(member.agent, names)}"
-            yield _of_team("error", "unknown-agent", message)
+        if member.agent is not None:
+            reason = explained_absence(member.agent, names, settings.disabled_agents)
+            if reason is not None:
+                yield _of_team("error", "unknown-agent", f"member {member.name}: {reason}")
     if settings.model is not None:
         yield from _unusable_model(layout, settings, "model", None)
     for alias in settings.models:

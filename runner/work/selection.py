@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from runner.agents.availability import absence, spawn_refusal, with_near_names
+from runner.agents.availability import explained_absence, spawn_refusal
 from runner.agents.definition import AgentDefinition
 from runner.agents.discovery import Discovery, get_agent
 from runner.agents.effective import EffectiveAgent, effective_agent
@@ -151,9 +151,9 @@ class Selection:
         return found
 
     def _named(self, name: str) -> AgentDefinition:
-        disabled, names = self._settings.disabled_agents, self._discovery.names
-        if reason := absence(name, names, disabled):
-            raise Refusal(with_near_names(reason, name, set(names) - disabled))
+        reason = explained_absence(name, self._discovery.names, self._settings.disabled_agents)
+        if reason is not None:
+            raise Refusal(reason)
         return get_agent(self._discovery, name)
 
     def _work_out(self, definition: AgentDefinition, parent: Equipment | None) -> _Outfit:
