@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from runner.agents.fields import Fields
@@ -57,6 +57,12 @@ class AgentDefinition:
     def disallowed_rules(self) -> tuple[ToolRule, ...]:
         """The entries of `disallowedTools`."""
         return read_rules(self.disallowed_tools)
+
+    def with_tools(self, written: tuple[str, ...]) -> AgentDefinition:
+        """The same agent with an explicit list of tools, as it would be written in a file."""
+        tools = _with_submit(item.lower() for item in written)
+        spawns = self.spawns if self.has_spawns else None
+        return replace(self, tools=tools, written_tools=written, spawns=spawns)
 
     def to_json(self) -> dict[str, Any]:
         """The object of `agents list --json`, without `shadows`; an absent field is null."""

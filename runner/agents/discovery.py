@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from runner.agents.bundled import load_bundled_agents
+from runner.agents.codex_toml import parse_codex_agent
 from runner.agents.definition import AgentDefinition, ParsedAgent, Source, parse_agent
-from runner.agents.places import RepeatedPlace
+from runner.agents.places import CODEX_AGENT, RepeatedPlace
 from runner.agents.plugins import FoundRegistry
 from runner.agents.reading import Reader
 from runner.agents.sources import Sources, find_sources
@@ -99,7 +100,10 @@ def get_agent(among: Discovery | Iterable[AgentDefinition], name: str) -> AgentD
 
 
 def read_agent_file(path: Path, source: Source) -> ParsedAgent:
-    """Read one file; one that cannot be read has its reason. Never raises."""
+    """Read one file, as TOML if its name says so; without an agent it has its reason.
+
+    Never raises.
+    """
     return _READER.file(path, source)
 
 
@@ -142,8 +146,13 @@ def _warnings(found: FoundFile) -> Iterator[str]:
         yield f"{found.parsed.file}: skipped: {found.parsed.reason}"
 
 
+def _parse(data: bytes, file: str, source: Source) -> ParsedAgent:
+    parse = parse_codex_agent if file.endswith(CODEX_AGENT) else parse_agent
+    return parse(data, file, source)
+
+
 def _unreadable(file: str, reason: str) -> ParsedAgent:
     return ParsedAgent(file=file, reason=reason)
 
 
-_READER = Reader(parse_agent, _unreadable)
+_READER = Reader(_parse, _unreadable)
