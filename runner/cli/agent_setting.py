@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.agents.availability import with_near_names
+from runner.agents.availability import explained_absence
 from runner.agents.definition import AgentDefinition
 from runner.agents.effective import EffectiveAgent, effective_agent
 from runner.core.layout import Layout, find_layout
@@ -62,11 +62,11 @@ class AgentSetting:
     def is_disabled(self, name: str) -> bool:
         return name in self.settings.disabled_agents
 
-    def unknown_disabled(self, names: Iterable[str]) -> Iterator[str]:
+    def unknown_disabled(self, names: Sequence[str]) -> Iterator[str]:
         """A warning for each name that is to be disabled and that no agent has."""
-        known = list(names)
-        for name in sorted(self.settings.disabled_agents - set(known)):
-            yield with_near_names(f"disabled_agents: there is no agent {name!r}", name, known)
+        for name in sorted(self.settings.disabled_agents):
+            if reason := explained_absence(name, names, ()):
+                yield f"disabled_agents: {reason}"
 
     def model(self, agent: AgentDefinition) -> ChosenModel:
         """What thinks for the agent here, and why."""
