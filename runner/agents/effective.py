@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from runner.agents.command_patterns import all_covered, read_pattern
 from runner.agents.definition import AgentDefinition
 from runner.agents.rules import ToolRule
-from runner.core.tool_names import LOOP_TOOLS, READ_ONLY, TOOLS, missing
+from runner.core.tool_names import LOOP_TOOLS, READ_ONLY, TOOLS, is_known, missing
 
 Patterns = tuple[str, ...]
 
@@ -118,7 +119,7 @@ def effective_agent(
         definition=definition,
         prompt="\n\n".join(text for text in (*plan, definition.system_prompt) if text),
         tools=tuple(name for name in TOOLS if name in rights.names),
-        commands=tuple(rights.commands),
+        commands=tuple(rights.commands) if BASH in rights.names else (),
         spawns=rights.spawns,
         thinking_level=None if level == "inherit" else level,
         depth=depth,
@@ -130,11 +131,15 @@ def effective_agent(
 def excess(named: EffectiveAgent, own: EffectiveAgent) -> str:
     """What `named` may do and `own` may not, in words; empty when it is nothing."""
     found = [name for name in named.tools if name not in own.tools]
-    if BASH in named.tools and not set(own.commands) <= set(named.commands):
-        found.append("commands of every kind")
+    if BASH in named.tools and not all(_is_kept(outer, named) for outer in own.commands):
+        found.append("commands of other kinds" if named.commands else "commands of every kind")
     if named.spawns.exceeds(own.spawns):
         found.append("the start of further agents")
     return ", ".join(found)
+
+
+def _is_kept(outer: Patterns, agent: EffectiveAgent) -> bool:
+    return any(all_covered(patterns, outer) for patterns in agent.commands)
 
 
 @dataclass(slots=True)
@@ -148,13 +153,14 @@ class _Rights:
 
     def grant(self, definition: AgentDefinition) -> None:
         rules = definition.tool_rules
+        named: SpawnPolicy | None = None
         if rules is None:
             self.names = set(TOOLS)
-            named: SpawnPolicy | None = None
         else:
-            for rule in rules:
-                self._grant_one(rule)
-            named = self._narrowed_tool(rules)
+            granted = [found for rule in rules if (found := self._granted(rule)) is not None]
+            self.names = {rule.name for rule in granted}
+            self._limit_commands(granted)
+            named = _named_agents(granted)
         allowed = definition.spawns or ()
         if named is None:
             self.spawns = SpawnPolicy(allowed=allowed)
@@ -165,34 +171,45 @@ class _Rights:
         if definition.has_spawns and not self.spawns.is_empty:
             self.names.add(TASK)
 
-    def _grant_one(self, rule: ToolRule) -> None:
+    def _granted(self, rule: ToolRule) -> ToolRule | None:
+        """What of the entry there is here; what is left out is told."""
         if rule.name in LOOP_TOOLS:
-            return
+            return None
         why = missing(rule.name)
-        if why is None and rule.parts is not None and rule.name not in (BASH, TASK):
-            why = "a part of this tool cannot be granted"
-        if why is None and rule.parts == ():
-            why = "nothing stands in the parentheses"
+        if why is None and rule.parts is not None:
+            if rule.name not in (BASH, TASK):
+                why = "a part of this tool cannot be granted"
+            elif not rule.parts:
+                why = "its parentheses are empty or not closed"
+            elif rule.name == BASH:
+                return self._with_readable(rule)
         if why is None:
-            self.names.add(rule.name)
-        else:
-            self.dropped.append(f"tool {rule.written}: {why}; left out")
+            return rule
+        self.dropped.append(f"tool {rule.written}: {why}; left out")
+        return None
 
-    def _narrowed_tool(self, rules: Iterable[ToolRule]) -> SpawnPolicy | None:
-        """Allow-lists of `bash` are kept; those of `task`, or all of it, are the spawn policy."""
-        granted = [rule for rule in rules if rule.name in self.names and rule.parts != ()]
+    def _with_readable(self, rule: ToolRule) -> ToolRule | None:
+        """An entry of `bash` with those of its patterns that can be followed."""
+        parts = rule.parts or ()
+        readable = tuple(part for part in parts if read_pattern(part) is not None)
+        self.dropped.extend(
+            f"tool {rule.written}: {part!r} is no pattern of commands that can be followed here; "
+            "left out"
+            for part in parts
+            if part not in readable
+        )
+        return replace(rule, parts=readable) if readable else None
+
+    def _limit_commands(self, granted: Iterable[ToolRule]) -> None:
         bash = [rule.parts for rule in granted if rule.name == BASH]
         if bash and None not in bash:
-            self.commands.append(tuple(part for parts in bash for part in parts or ()))
-        task = [rule.parts for rule in granted if rule.name == TASK]
-        if not task:
-            return None
-        if None in task:
-            return SpawnPolicy(allowed="*")
-        return SpawnPolicy(allowed=tuple(part for parts in task for part in parts or ()))
+            self.commands.append(_flat(bash))
 
     def forbid(self, definition: AgentDefinition) -> None:
         for rule in definition.disallowed_rules:
+            if rule.name != "*" and not is_known(rule.name):
+                why = missing(rule.name)
+                self.dropped.append(f"disallowedTools {rule.written}: {why}; it forbids nothing")
             if rule.name == TASK and rule.parts:
                 denied = self.spawns.denied | frozenset(rule.parts)
                 self.spawns = SpawnPolicy(allowed=self.spawns.allowed, denied=denied)
@@ -229,3 +246,15 @@ class _Rights:
             f"agent {definition.name!r} can use none of its tools here ({written}); "
             f"there are: {', '.join(TOOLS)}"
         )
+
+
+def _named_agents(granted: Iterable[ToolRule]) -> SpawnPolicy | None:
+    """What the entries of `task` say about who may be started; None if there is none."""
+    task = [rule.parts for rule in granted if rule.name == TASK]
+    if not task:
+        return None
+    return SpawnPolicy(allowed="*" if None in task else _flat(task))
+
+
+def _flat(parts: Iterable[Patterns | None]) -> Patterns:
+    return tuple(part for several in parts for part in several or ())

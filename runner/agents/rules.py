@@ -7,13 +7,16 @@ from dataclasses import dataclass
 
 from runner.core.tool_names import canonical
 
+_WHOLE = (("*",), (":*",))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRule:
     """One entry: `Read`, `Bash(git:*)`, `Agent(scout, critic)`.
 
     `name` is our name, or the lower-cased one of a tool that we do not know. `parts` are the
-    items in parentheses in their own case, None for the whole tool. `written` is the entry.
+    items in parentheses in their own case, None for the whole tool, which `Bash(*)` is too; there
+    are none where the parentheses are empty or not closed. `written` is the entry.
     """
 
     name: str
@@ -31,7 +34,7 @@ def _joined(items: Iterable[str]) -> Iterator[str]:
     pieces: list[str] = []
     for item in items:
         pieces.append(item.strip())
-        if "(" in pieces[0] and not item.rstrip().endswith(")"):
+        if "(" in pieces[0] and not pieces[-1].endswith(")"):
             continue
         yield ", ".join(pieces)
         pieces = []
@@ -43,6 +46,6 @@ def _rule(written: str) -> ToolRule:
     name, parenthesis, inside = written.partition("(")
     if not parenthesis:
         return ToolRule(name=canonical(name), parts=None, written=written)
-    parts = inside.removesuffix(")").split(",")
-    found = tuple(text for part in parts if (text := part.strip()))
-    return ToolRule(name=canonical(name), parts=found, written=written)
+    items = inside[:-1].split(",") if inside.endswith(")") else []
+    parts = tuple(text for item in items if (text := item.strip()))
+    return ToolRule(name=canonical(name), parts=None if parts in _WHOLE else parts, written=written)

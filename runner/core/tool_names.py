@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 READ_ONLY = ("read", "ls", "find", "grep", "list_tasks")
 """Those that change nothing; plan mode leaves only these."""
 
@@ -11,76 +13,75 @@ TOOLS = (*READ_ONLY, "write", "edit", "bash", "create_task", "claim_task", "send
 LOOP_TOOLS = frozenset({"submit_result", "idle"})
 """Offered and answered by the turn loop itself."""
 
-NOT_BUILT = frozenset({"plan_approval", "report_finding"})
-"""Known names that this version has no tool for."""
-
-_MCP = "mcp__"
-_NO_MCP = "tools of MCP servers are not part of this version"
-
-SYNONYMS = {
-    "read_file": "read",
-    "readfile": "read",
-    "view": "read",
-    "cat": "read",
-    "read_many_files": "read",
-    "notebookread": "read",
-    "write_file": "write",
-    "writefile": "write",
-    "create_file": "write",
-    "edit_file": "edit",
-    "multiedit": "edit",
-    "multi_edit": "edit",
-    "str_replace": "edit",
-    "str_replace_editor": "edit",
-    "str_replace_based_edit_tool": "edit",
-    "replace": "edit",
-    "apply_patch": "edit",
-    "list": "ls",
-    "list_directory": "ls",
-    "list_dir": "ls",
-    "list_files": "ls",
-    "glob": "find",
-    "find_files": "find",
-    "file_search": "find",
-    "search": "grep",
-    "ripgrep": "grep",
-    "rg": "grep",
-    "grep_search": "grep",
-    "search_file_content": "grep",
-    "search_files": "grep",
-    "shell": "bash",
-    "exec": "bash",
-    "execute": "bash",
-    "exec_command": "bash",
-    "local_shell": "bash",
-    "run_command": "bash",
-    "run_shell_command": "bash",
-    "run_terminal_cmd": "bash",
-    "terminal": "bash",
-    "agent": "task",
-    "taskcreate": "create_task",
-    "task_create": "create_task",
-    "tasklist": "list_tasks",
-    "task_list": "list_tasks",
-    "taskclaim": "claim_task",
-    "sendmessage": "send_message",
-    "subagent": "task",
-    "spawn_agent": "task",
-    "new_task": "task",
-    "reportfinding": "report_finding",
-    "planapproval": "plan_approval",
-    "enterplanmode": "plan_approval",
-    "enter_plan_mode": "plan_approval",
-    "exitplanmode": "plan_approval",
-    "exit_plan_mode": "plan_approval",
-    "submitresult": "submit_result",
+_MEANINGS = {
+    "read": "read_file readfile view cat read_many_files notebookread view_file open_file",
+    "ls": "list list_directory list_dir list_files",
+    "find": "glob find_files file_search glob_file_search",
+    "grep": "search ripgrep rg grep_search search_file_content search_files grep_files",
+    "list_tasks": "tasklist task_list taskget task_get tracker_list_tasks tracker_get_task",
+    "write": "write_file writefile create_file write_to_file",
+    "edit": "edit_file multiedit multi_edit str_replace str_replace_editor "
+    "str_replace_based_edit_tool replace apply_patch apply_diff search_replace",
+    "bash": "shell exec execute exec_command execute_command shell_command local_shell "
+    "container.exec unified_exec run_command run_shell_command run_terminal_cmd "
+    "run_in_terminal runinterminal terminal",
+    "create_task": "taskcreate task_create tracker_create_task",
+    "claim_task": "taskclaim task_claim",
+    "send_message": "sendmessage",
+    "task": "agent subagent spawn_agent new_task invoke_agent delegate_to_agent runsubagent",
+    "submit_result": "submitresult complete_task attempt_completion yield",
+    "plan_approval": "planapproval enterplanmode enter_plan_mode exitplanmode exit_plan_mode "
+    "plan_enter plan_exit",
+    "report_finding": "reportfinding",
 }
+"""Names of other families with the same meaning as one of ours, lower-cased, between blanks."""
+
+SYNONYMS = {theirs: ours for ours, names in _MEANINGS.items() for theirs in names.split()}
+
+_OURS_TO_COME = "plan_approval report_finding"
+_OF_CLAUDE = """
+    artifact askuserquestion bashoutput croncreate crondelete cronlist enterworktree exitworktree
+    killbash killshell listagents listmcpresourcestool lsp monitor notebookedit powershell
+    pushnotification readmcpresourcetool remotetrigger schedulewakeup shareonboardingguide skill
+    slashcommand taskoutput taskstop taskupdate teamcreate teamdelete todoread todowrite toolsearch
+    waitformcpservers webfetch websearch workflow
+"""
+_OF_CODEX = """
+    close_agent get_memory image_generation js_repl list_mcp_resource_templates list_mcp_resources
+    read_mcp_resource request_user_input resume_agent send_input tool_search tool_suggest
+    update_plan view_image wait wait_agent web_search write_stdin
+"""
+_OF_GEMINI = """
+    activate_skill ask_user cli_help codebase_investigator generalist get_internal_docs
+    google_web_search save_memory tracker_add_dependency tracker_update_task tracker_visualize
+    update_topic web_fetch write_todos
+"""
+_OF_XCSH = """
+    ask ast_edit ast_grep await browser calc cancel_job checkpoint computer context_notes debug eval
+    fetch forget generate_image github goal hub inspect_image job learn link manage_skill
+    memory_edit mermaid new_context notebook poll puppeteer python recall reflect related
+    render_mermaid resolve retain rewind search_tool_bm25 security_scan ssh think todo todo_write
+"""
+_OF_EDITORS = "codebase codebase_search question read_lints todoread todos web"
+
+NOT_BUILT = frozenset(
+    f"{_OURS_TO_COME} {_OF_CLAUDE} {_OF_CODEX} {_OF_GEMINI} {_OF_XCSH} {_OF_EDITORS}".split()
+)
+"""Names that are no mistake and that this version has no tool for."""
+
+_MCP = "mcp_"
 
 
 def canonical(name: str) -> str:
     """Our name for `name`; one that means nothing here comes back lower-cased."""
     name = name.strip().lower()
     return SYNONYMS.get(name, name)
+
+
+def is_known(name: str) -> bool:
+    """Whether it is the name of a tool, here or in one of the other families."""
+    ours = canonical(name)
+    return ours in TOOLS or ours in LOOP_TOOLS or ours in NOT_BUILT or ours.startswith(_MCP)
 
 
 def missing(name: str) -> str | None:
@@ -90,6 +91,9 @@ def missing(name: str) -> str | None:
         return None
     if ours in NOT_BUILT:
         return "not part of this version"
-    return (
-        "tools of MCP servers are not part of this version" if ours.startswith(_MCP) else "unknown"
-    )
+    if ours.startswith(_MCP):
+        return "tools of MCP servers are not part of this version"
+    if ours == "*":
+        return "* means every tool only where it stands alone"
+    near = difflib.get_close_matches(ours, (*TOOLS, *SYNONYMS), n=1, cutoff=0.75)
+    return f"unknown; did you mean {canonical(near[0])!r}?" if near else "unknown"

@@ -47,6 +47,7 @@ class AgentWork:
     ledger: Ledger
     redact: Redactor
     checkout: Checkout = field(default_factory=Checkout)
+    home: Path | None = None
 
     async def __call__(self, assigned: Assignment, teammate: Teammate) -> Outcome:
         with redacting(self.redact):
@@ -110,7 +111,7 @@ class AgentWork:
     ) -> Means:
         """What this agent works with on this task, or in a message turn."""
         agent, limits = equipment.agent, self.settings.limits
-        rights = Rights(self.layout, self.models.script_files())
+        rights = Rights(self.layout, self.models.script_files(), home=self.home)
         return Means(
             teammate=teammate,
             task=task,
@@ -191,6 +192,7 @@ def agent_work(
         admission=Admission(layout, settings, models, home=home),
         ledger=Ledger(settings.budget),
         redact=Redactor(os.environ if environ is None else environ),
+        home=home,
     )
 
 

@@ -14,7 +14,7 @@ from tests.work.conftest import told
 if TYPE_CHECKING:
     from tests.work.conftest import Stage
 
-REFUSED = "only an agent that has bash may write it"
+REFUSED = "only an agent that has bash without limits may write it"
 
 
 @pytest.fixture

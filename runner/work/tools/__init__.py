@@ -8,7 +8,7 @@ from runner.work.tools.base import Tool, Toolbox
 from runner.work.tools.board import CLAIM_TASK, CREATE_TASK, LIST_TASKS
 from runner.work.tools.files import EDIT, LS, READ, WRITE
 from runner.work.tools.search import FIND, GREP
-from runner.work.tools.shell import BASH
+from runner.work.tools.shell import BASH, limited_bash
 from runner.work.tools.talk import SEND_MESSAGE
 
 if TYPE_CHECKING:
@@ -26,5 +26,7 @@ STANDING_TOOLS: dict[str, Tool] = {
 
 def toolbox(agent: EffectiveAgent, *built: Tool) -> Toolbox:
     """The tools of `agent`; `built` are those made for it alone."""
+    if agent.commands:
+        built = (*built, limited_bash(agent.commands))
     known = STANDING_TOOLS | {tool.spec.name: tool for tool in built}
     return Toolbox(tools={name: known[name] for name in agent.tools if name in known})
