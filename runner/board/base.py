@@ -64,6 +64,11 @@ class BaseStore:
         self._leftovers_swept = False
         self._logged: set[tuple[str, str]] = set()
 
+    @property
+    def observer(self) -> Observer:
+        """The picture that all looks share: for whoever is told what changes on disk."""
+        return self._observer
+
     def scan(self, *, settle: bool = False) -> Snapshot:
         """Look at the whole board, without the lock. A run journals each new problem once.
 

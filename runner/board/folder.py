@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from runner.board.entry import FINISHED, Entry, Signature, read_now, signature_of
 from runner.board.graph import unblocked_by
+from runner.board.ordered import Ordered
 from runner.board.reading import is_task_file, keys_of_name
 from runner.board.task import Task
 from runner.core.ids import Key, order_key
 
 Pending = tuple[int, tuple[object, ...], Key]
+Unfinished = tuple[tuple[object, ...], Key]
 
 
 class Folder:
@@ -22,10 +23,10 @@ class Folder:
 
     `tasks` has the meant file of each id, `others` the further files of a doubled one. `pending`
     holds, for each owner (None: nobody), `(-priority, order of the id, key)` of the tasks that are
-    pending and can be understood, sorted. `unfinished` has the keys of what is neither completed,
-    failed nor deleted. `odd` has the entries with problems. `dependants` names the files that list
-    a key in `blockedBy` or `unblockedBy`. `version` changes whenever anything did. For one thread
-    at a time.
+    pending and can be understood. `unfinished` has `(order of the id, key)` of what is neither
+    completed, failed nor deleted. `odd` has the entries with problems. `dependants` names the files
+    that list a key in `blockedBy` or `unblockedBy`. `version` changes whenever anything did. For
+    one thread at a time.
     """
 
     def __init__(self, path: Path) -> None:
@@ -35,15 +36,16 @@ class Folder:
         self.tasks: dict[Key, Task] = {}
         self.others: dict[Key, tuple[Task, ...]] = {}
         self.in_progress: set[Key] = set()
-        self.unfinished: set[Key] = set()
+        self.unfinished: Ordered[Unfinished] = Ordered()
         self.odd: dict[str, Entry] = {}
         self.dependants: dict[Key, set[str]] = {}
-        self.pending: dict[str | None, list[Pending]] = {}
+        self.pending: dict[str | None, Ordered[Pending]] = {}
         self._files: dict[Key, set[str]] = {}
         self._broken: dict[str, Entry] = {}
         self._pending_of: dict[Key, tuple[str | None, Pending]] = {}
+        self._unfinished: set[Key] = set()
         self._finished: set[str] = set()
-        self._listing: list[str] = []
+        self._listing: list[str] | None = None
         self._names: list[str] = []
         self._known: list[Signature | None] = []
         self._known_version = -1
@@ -77,12 +79,14 @@ class Folder:
         self._put(name, entry)
         return entry
 
-    def is_current(self, entry: Entry) -> bool:
-        """Whether the file still has the stat that it was read with."""
+    def is_current(self, name: str) -> bool:
+        """Whether a file is as it was read, or still not there. May be asked on any thread."""
+        entry = self.entries.get(name)
         try:
-            return signature_of((self.path / entry.file).lstat()) == entry.signature
+            status = (self.path / name).lstat()
         except FileNotFoundError:
-            return False
+            return entry is None
+        return entry is not None and signature_of(status) == entry.signature
 
     def put(self, entry: Entry) -> None:
         """Take over a file that was just read or written."""
@@ -106,15 +110,15 @@ class Folder:
 
         The folder may change while this is walked: what is gone by then is left out.
         """
-        items = (*self.pending.get(name, ()), *self.pending.get(None, ()))
+        items = [item for owner in (name, None) for item in self.pending.get(owner, ())]
         return (self.tasks[key] for _, _, key in items if key in self.tasks)
 
     def _take_listing(self, listing: list[str]) -> None:
-        self._listing = listing
         self._names = [name for name in listing if is_task_file(name)]
         self._known_version = -1
         for name in self.entries.keys() - set(self._names):
             self._put(name, None)
+        self._listing = listing
 
     def _changed(self, descriptor: int, *, finished: bool) -> list[str]:
         """The names whose stat is not the known one. The loop is the cost of an idle scan."""
@@ -150,6 +154,9 @@ class Folder:
         old = self.entries.pop(name, None)
         if old is None and entry is None:
             return
+        if old is None or entry is None:
+            # what came or went between two listings may not show in either
+            self._listing = None
         touched = set()
         if old is not None and old.task is not None:
             touched.add(old.task.key)
@@ -181,9 +188,11 @@ class Folder:
         found = [task for name in sorted(self._files[key]) if (task := self.entries[name].task)]
         if key in self._pending_of:
             owner, item = self._pending_of.pop(key)
-            del self.pending[owner][bisect_left(self.pending[owner], item)]
+            self.pending[owner].remove(item)
+        if key in self._unfinished:
+            self._unfinished.discard(key)
+            self.unfinished.remove((order_key(key), key))
         self.in_progress.discard(key)
-        self.unfinished.discard(key)
         self.others.pop(key, None)
         if not found:
             del self._files[key]
@@ -194,12 +203,13 @@ class Folder:
         if rest:
             self.others[key] = tuple(rest)
         if task.status not in (*FINISHED, "failed"):
-            self.unfinished.add(key)
+            self._unfinished.add(key)
+            self.unfinished.add((order_key(key), key))
         if task.status == "in_progress":
             self.in_progress.add(key)
         elif task.status == "pending" and task.unclaimable is None:
             item = (-task.priority, order_key(key), key)
-            insort(self.pending.setdefault(task.owner, []), item)
+            self.pending.setdefault(task.owner, Ordered()).add(item)
             self._pending_of[key] = (task.owner, item)
 
 

@@ -82,7 +82,7 @@ class HoldingStore(ReturningStore):
         """
         file = self._file_of(fence)
         entry = self._folder.entries.get(file)
-        if entry is not None and not self._folder.is_current(entry):
+        if entry is not None and not self._folder.is_current(file):
             entry = self._folder.refresh(file)
         if entry is not None and entry.task is None:
             self._observer.settle()

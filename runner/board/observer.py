@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import threading
+from collections.abc import Iterable
 from dataclasses import replace
 
 from runner.board import runs
@@ -15,16 +17,21 @@ from runner.board.reading import keys_of_name
 from runner.board.snapshot import Snapshot, run_here
 from runner.board.task import Task
 from runner.core.clock import Clock
-from runner.core.ids import Key, order_key
+from runner.core.ids import Key
 from runner.core.layout import Layout
 
 _SMALL_BOARD = 200
 _SWEEP_SHARE = 10
 _AT_REST_S = 3.0
+_MANY = 1000
+"""When so many files changed at once, some of them may not have been told."""
 
 
 class Observer:
-    """One process's picture of the board, brought up to date at each look."""
+    """One process's picture of the board, brought up to date at each look.
+
+    `rely`, `hear` and `doubt` may be called on any thread, the rest on one at a time.
+    """
 
     def __init__(self, layout: Layout, *, clock: Clock, own_run: str | None) -> None:
         self.folder = Folder(layout.tasks)
@@ -36,24 +43,66 @@ class Observer:
         self._swept_at = float("-inf")
         self._sweep_s = 0.0
         self._doubtful: dict[tuple[str, Signature], float] = {}
+        self._mutex = threading.Lock()
+        self._relied_s = 0.0
+        self._doubted = False
+        self._heard: set[str] = set()
+
+    def rely(self, seconds: float) -> None:
+        """From now on somebody tells what changes: sweep only every so many seconds.
+
+        0: nobody does any more, every look sweeps.
+        """
+        with self._mutex:
+            self._relied_s, self._doubted = seconds, True
+
+    def hear(self, names: Iterable[str]) -> bool:
+        """These files may have changed; whether any of them is not as it was last seen."""
+        news = [name for name in names if not self.folder.is_current(name)]
+        with self._mutex:
+            self._heard.update(news)
+        return bool(news)
+
+    def doubt(self) -> bool:
+        """The next look sweeps, whatever was told; False if every look does."""
+        with self._mutex:
+            self._doubted = True
+            return self._relied_s > 0
 
     def sweep(self) -> None:
         """Bring the folder up to date."""
         started = self._clock.monotonic()
+        with self._mutex:
+            # before the look at the files: what is told meanwhile is for the next one
+            self._doubted = False
+            self._heard.clear()
         self.folder.sweep()
         self._swept_at = self._clock.monotonic()
         self._sweep_s = self._swept_at - started
 
     def freshen(self) -> bool:
-        """Sweep, unless the board is large and was swept just now; True if it did.
+        """Bring the folder up to date, unless it is large and was swept just now; True if it did.
 
         Between claims that follow at once, a sweep of thousands of files would cost more than the
         claims. So it gets a tenth of the time at most; whatever is claimed is read again anyway.
         """
         age = self._clock.monotonic() - self._swept_at
+        if age < self._relied_s and self._heed():
+            return True
         if len(self.folder.entries) > _SMALL_BOARD and age < self._sweep_s * _SWEEP_SHARE:
             return False
         self.sweep()
+        return True
+
+    def _heed(self) -> bool:
+        """Read what was told to have changed; False if only a sweep can tell."""
+        with self._mutex:
+            if self._doubted or len(self._heard) > _MANY:
+                return False
+            heard, self._heard = self._heard, set()
+        for name in heard:
+            if not self.folder.is_current(name):
+                self.folder.refresh(name)
         return True
 
     def sweep_unfinished(self) -> None:
@@ -136,8 +185,8 @@ class Observer:
         folder = self.folder
         unsettled = frozenset(folder.unsettled())
         found = [problem for name in sorted(folder.odd) for problem in self._said_of(name)]
-        unfinished = [folder.tasks[key] for key in sorted(folder.unfinished, key=order_key)]
-        found_rings = rings(unfinished, folder.tasks)
+        unfinished = [folder.tasks[key] for _, key in folder.unfinished]
+        found_rings = rings((task for task in unfinished if task.blocked_by), folder.tasks)
         silent: frozenset[Key] = frozenset(
             key for name in unsettled for key in keys_of_name(name) if key is not None
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import anyio
 
@@ -21,7 +22,8 @@ class Look:
     """A snapshot and what everybody would otherwise work out from it again.
 
     `free` could be claimed by somebody, `stale` has to be returned first, `coming` can become free
-    by itself. `own` are the claims of this run, but for those that it has given up.
+    by itself. `own` are the claims of this run, but for those that it has given up. `until` is when
+    the next `retryAt` is past: until then a look at an unchanged board finds the same.
     """
 
     snapshot: Snapshot
@@ -29,15 +31,26 @@ class Look:
     stale: tuple[Task, ...]
     own: tuple[Task, ...]
     coming: tuple[Task, ...]
+    until: datetime | None
 
     def offers(
         self, claimant: Claimant, only: frozenset[Key] | None, taken: frozenset[Key]
-    ) -> tuple[Task, ...]:
+    ) -> Iterator[Task]:
         """Tasks that this claimant could claim as far as the files say, without those `taken`."""
-        return tuple(
+        return (
             task
             for task in self.free
             if task.key not in taken and unfit(task, claimant, None, only) is None
+        )
+
+    def holds_for(self, now: Snapshot) -> bool:
+        """Whether a later snapshot leads to the same look."""
+        then = self.snapshot
+        return (
+            now.tasks is then.tasks
+            and now.alive == then.alive
+            and now.given_up == then.given_up
+            and (self.until is None or now.now < self.until)
         )
 
 
@@ -77,7 +90,12 @@ class Looks:
         number, self._under_way = self.taken, anyio.Event()
         try:
             found = replace(await self._board.scan(), given_up=dict(self._given_up))
-            self._latest = (number, _look(found, drain=self._drain))
+            before = self._latest[1] if self._latest is not None else None
+            if before is not None and before.holds_for(found):
+                look = replace(before, snapshot=found)
+            else:
+                look = _look(found, drain=self._drain)
+            self._latest = (number, look)
         finally:
             # also when cancelled: another of those who wait takes the look then
             self._under_way.set()
@@ -88,10 +106,12 @@ def _look(snapshot: Snapshot, *, drain: bool) -> Look:
     pending = [task for task in snapshot.unfinished if task.status == "pending"]
     begun = [task for task in snapshot.unfinished if task.status == "in_progress"]
     own = [task for task in begun if task.claim and task.claim.run == snapshot.own_run]
+    retries = [at for task in pending if (at := task.retry_at) is not None and at > snapshot.now]
     return Look(
         snapshot=snapshot,
         free=tuple(task for task in pending if snapshot.state(task) in _TO_CLAIM),
         stale=tuple(task for task in begun if snapshot.is_stale(task)),
         own=tuple(task for task in own if task.fence.claim_id not in snapshot.given_up),
         coming=coming(snapshot, held_elsewhere=drain),
+        until=min(retries, default=None),
     )

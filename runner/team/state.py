@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -107,6 +107,16 @@ class RunState:
     def on_event(self, line: dict[str, Any]) -> None:
         """Listens to the journal, on any thread: what happens here wakes who is idle."""
         if line["event"].startswith(("task.", "message.")) and line["event"] not in _QUIET_EVENTS:
+            self.pulse.beat()
+
+    def on_files(self, tasks: Collection[str], inboxes: Collection[str]) -> None:
+        """Told on any thread that these task files and the inboxes of these names may have changed.
+
+        What this process wrote itself wakes nobody.
+        """
+        is_news = self.board.store.observer.hear(tasks)
+        mail = (seat for seat in self.live_seats if seat.inbox.name in inboxes)
+        if is_news or any(seat.inbox.has_news() for seat in mail):
             self.pulse.beat()
 
     def end(self, how: Literal["drained", "stopped"]) -> None:
@@ -238,9 +248,11 @@ class RunState:
                     self.trouble("nothing_claimed", error)
 
     def _has_something_for(self, claimant: Claimant) -> bool:
+        if not self.claims:
+            return False
         look = self.looks.latest
-        offers = look.stale or look.offers(claimant, self.only, self.taken)
-        return self.claims and bool(offers)
+        first = next(look.offers(claimant, self.only, self.taken), None)
+        return bool(look.stale) or first is not None
 
     async def clock_stands_still(self, seat: Seat) -> bool:
         """Whether work that this teammate could do is on its way."""
@@ -264,6 +276,9 @@ class RunState:
             return False
         async with self._claiming:
             left = await self.outlook(self.looks.latest)
+            if left.nothing_left and self.board.store.observer.doubt():
+                # what no watcher has told must not be left behind
+                left = await self.outlook(await self.looks.fresh())
             # asked again: the hop took its time
             if not left.nothing_left or self.over is not None or self._unrest(seen):
                 return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio
 from anyio.abc import TaskGroup
 
+from runner.board.outlook import unfit
 from runner.core.failures import in_one_line
 from runner.core.log import get_logger
 from runner.team.crashes import Crashes
@@ -148,12 +149,14 @@ class Supervisor:
     async def _is_needed(self, seat: Seat, look: Look) -> bool:
         """Whether it could claim something that nobody who is idle could claim."""
         state = self._state
-        offers = look.offers(seat.teammate.claimant, state.only, state.taken)
-        for idle in state.live_seats:
-            if not idle.busy:
-                theirs = look.offers(idle.teammate.claimant, state.only, state.taken)
-                offers = tuple(task for task in offers if task not in theirs)
-        return bool(offers) and await state.admits_one(seat.teammate.claimant, offers)
+        claimant = seat.teammate.claimant
+        idle = [one.teammate.claimant for one in state.live_seats if not one.busy]
+        offers = [
+            task
+            for task in look.offers(claimant, state.only, state.taken)
+            if all(unfit(task, one, None, state.only) is not None for one in idle)
+        ]
+        return bool(offers) and await state.admits_one(claimant, offers)
 
 
 def new_seat(state: RunState, member: Member) -> Seat:

@@ -28,6 +28,7 @@ from runner.team.roster import Roster
 from runner.team.state import LAST_WRITE_S, RunState
 from runner.team.supervisor import Supervisor, new_seat
 from runner.team.types import Teammate, Work
+from runner.team.watcher import watch
 
 Preflight = Callable[[Snapshot, frozenset[Key] | None], None]
 """Looks at the board, or at these tasks of it, before the first claim; raises to refuse the run."""
@@ -59,6 +60,8 @@ class Team:
         self.settings = settings
         self.run_id = safe_name("run", run_id or random_id("run-"))
         self.clock: Clock = clock or SystemClock()
+        # with a clock of its own, only that clock decides when the board is looked at
+        self._watches = isinstance(self.clock, SystemClock)
         self.journal = Journal(
             layout.runs / f"{self.run_id}.jsonl", run=self.run_id, clock=self.clock
         )
@@ -217,6 +220,8 @@ class Team:
         supervisor = Supervisor(state, self.limit_reached)
         async with anyio.create_task_group() as services:
             services.start_soon(state.roster.keep)
+            if self._watches:
+                services.start_soon(watch, state)
             services.start_soon(self._watch_stop, state, supervisor)
             if self.settings.budget.time_s is not None:
                 services.start_soon(self._watch_time, self.settings.budget.time_s)
@@ -291,7 +296,9 @@ class Team:
 
     def _remember_agent(self, line: dict[str, Any]) -> None:
         key = key_of(line.get("task"))
-        if line["event"] == "agent.resolved" and key is not None and line.get("agent"):
+        if line["event"] != "agent.resolved" or line.get("subagent"):
+            return
+        if key is not None and line.get("agent"):
             self._agents[key] = str(line["agent"])
 
 
