@@ -22,7 +22,7 @@ FOREIGN_KEYS = frozenset(
 )
 _NO_ISOLATION = frozenset({"", "none", "false"})
 _QUOTE = "put it in quotes if it is meant as text"
-_LOWER_CASE_OF_KNOWN = {key.lower(): key for key in KNOWN_KEYS}
+_MEANT = {"allowedtools": "tools"} | {key.lower(): key for key in KNOWN_KEYS}
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class Fields:
         """The keys that mean nothing to us; one that is nearly a known one is warned about."""
         unknown = tuple(key for key in self.fields if key not in KNOWN_KEYS | FOREIGN_KEYS)
         for key in unknown:
-            if meant := _LOWER_CASE_OF_KNOWN.get(key.lower()):
+            if meant := _MEANT.get(key.lower().replace("_", "")):
                 self._warn(key, f"unknown key {key!r} was ignored; did you mean {meant!r}?")
         return unknown
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,7 @@ def read_front_matter(data: bytes, file: str, *, strict: bool = False) -> FrontM
     try:
         fields, repeated, found = load_mapping(head)
         fields, lines = limit_lines(head) | fields, lines | found
+        warnings += tuple(_cut_short(head, fields, found, numbers))
     except NotOneMapping as error:
         raise AgentFileInvalid(file, str(error), line=_number(numbers, error.line)) from error
     except Unparsable as error:
@@ -70,6 +71,21 @@ def read_front_matter(data: bytes, file: str, *, strict: bool = False) -> FrontM
         fallback=fallback,
         warnings=warnings,
     )
+
+
+def _cut_short(
+    head: str, fields: Mapping[str, Any], lines: Mapping[str, int], numbers: Sequence[int]
+) -> Iterator[str]:
+    """Warnings about prose that YAML takes for a comment, as in `name: lint #fast`."""
+    written = head.split("\n")
+    for key in ("name", "description"):
+        if key in lines:
+            text, sign, _ = written[lines[key]].partition(":")[2].partition(" #")
+            if sign and text.strip() == fields[key]:
+                yield (
+                    f"line {numbers[lines[key]]}: `{key}` ends before the #, which starts a "
+                    "comment; put it in quotes if it is part of the text"
+                )
 
 
 def _number(numbers: Sequence[int], line: int | None) -> int | None:

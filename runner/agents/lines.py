@@ -13,8 +13,8 @@ from typing import Any
 
 from runner.agents.yaml12 import NotOneMapping, Unparsable, camel_case, load_mapping
 
-LIMITS = ("tools", "disallowedTools", "spawns")
-_LISTS = (*LIMITS, "model")
+LIMITS = ("tools", "disallowedTools", "spawns", "permissionMode")
+_LISTS = ("tools", "disallowedTools", "spawns", "model")
 _KEY = re.compile(r"""(["']?)([A-Za-z0-9_][A-Za-z0-9_-]*)\1 *: *(.*)\Z""")
 _INDENTED_KEY = re.compile(r"""[ ]+(["']?)([A-Za-z][A-Za-z-]*)\1 *:""")
 _COMMENT = re.compile(r"(^|\s)#.*\Z")

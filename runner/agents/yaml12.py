@@ -27,6 +27,7 @@ _WORDS = {
 }
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z|0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_SEVERAL = "the front matter holds more than one YAML document"
 _KEBAB = re.compile(r"-([a-z])")
 
 
@@ -74,9 +75,8 @@ def load_mapping(text: str) -> Loaded:
     try:
         value = reader.document()
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise Unparsable(what, mark and mark.line) from error
+        raise Unparsable(what, _error_line(error)) from error
     if value is None:
         return Loaded({}, (), {})
     if not isinstance(value, dict):
@@ -102,14 +102,16 @@ class _Reader:
             return None
         value = self._node(next(self._events), 0)
         next(self._events)  # the end of the document
-        try:
-            last = next(self._events)
-        except yaml.YAMLError:
-            last = None
-        if not isinstance(last, yaml.StreamEndEvent):
-            line = None if last is None else _line(last)
-            raise NotOneMapping("the front matter holds more than one YAML document", line)
+        self._refuse_another()
         return value
+
+    def _refuse_another(self) -> None:
+        try:
+            event = next(self._events)
+        except yaml.YAMLError as error:
+            raise NotOneMapping(_SEVERAL, _error_line(error)) from error
+        if not isinstance(event, yaml.StreamEndEvent):
+            raise NotOneMapping(_SEVERAL, _line(event))
 
     def _node(self, event: yaml.Event, depth: int) -> Any:
         if depth > MAX_DEPTH:
@@ -176,6 +178,11 @@ class _Reader:
         self._size += size
         if self._size > MAX_SIZE:
             raise NotOneMapping("the front matter grows without bound through its aliases")
+
+
+def _error_line(error: yaml.YAMLError) -> int | None:
+    mark = getattr(error, "problem_mark", None)
+    return None if mark is None else int(mark.line)
 
 
 def _line(event: Any) -> int:

@@ -209,6 +209,36 @@ def test_foreign_keys_make_no_noise_and_a_misspelt_one_is_pointed_out() -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "meant"),
+    [("disallowed_tools", "disallowedTools"), ("allowed-tools", "tools"), ("MaxTurns", "maxTurns")],
+)
+def test_a_key_that_is_nearly_a_limit_is_pointed_out(key: str, meant: str) -> None:
+    (warning,) = parse(f"{key}: Read").warnings
+    assert warning.endswith(f"did you mean {meant!r}?")
+
+
+@pytest.mark.parametrize("value", ["{a: b}", "[plan]", "5", "true"])
+def test_a_permission_mode_that_cannot_be_read_skips_the_file(value: str) -> None:
+    assert "line 4: `permissionMode` is " in (parse(f"permissionMode: {value}").reason or "")
+
+
+@pytest.mark.parametrize("value", ["Plan", "' plan '", "plan # first"])
+def test_plan_mode_is_not_lost_by_its_spelling(value: str) -> None:
+    assert agent(f"permissionMode: {value}").plan_mode
+    assert not agent("permissionMode: default").plan_mode
+    assert not agent("permissionMode:").plan_mode
+
+
+def test_a_permission_mode_swallowed_by_a_quote_or_indented_in_a_broken_file_skips_it() -> None:
+    swallowed = parse('note: "open\npermissionMode: plan\nend"')
+    indented = parse(f"{BROKEN}  permissionMode: plan")
+    for parsed in (swallowed, indented):
+        assert parsed.definition is None
+        assert parsed.line == 5
+        assert "`permissionMode` is not readable" in (parsed.reason or "")
+
+
+@pytest.mark.parametrize(
     ("line", "key"),
     [
         ("thinkingLevel: High", "thinkingLevel"),
@@ -228,7 +258,10 @@ def test_another_value_that_cannot_be_used_is_dropped_with_a_warning(line: str, 
     value = parsed.definition.to_json()
     assert (value["thinkingLevel"], value["model"], value["blocking"]) == (None, None, None)
     assert parsed.definition.max_turns is None
-    assert any(f"`{key}` was ignored" in warning for warning in parsed.warnings)
+    number = 5 if line.startswith(BROKEN) else 4
+    assert any(
+        warning.startswith(f"line {number}: `{key}` was ignored") for warning in parsed.warnings
+    )
 
 
 def test_a_null_thinking_level_does_not_hide_the_older_key() -> None:

@@ -133,3 +133,66 @@ def test_a_block_in_a_broken_file_that_cannot_be_read_is_no_description() -> Non
     text = b"---\nbroken: x: y\nname: a\ndescription: |\n    one\n  two\n---\nx\n"
     parsed = parse_agent(text, "f", "user")
     assert "`description` is not readable" in (parsed.reason or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("---\nname: 5\ndescription: d\n---\n", 2),
+        ("\n \n---\nname: a\ndescription: 5\n---\n", 5),
+        ("<!-- one\ntwo -->\n---\nname: a\ndescription: 5\n---\n", 5),
+        ("---\nname: a\n# <!-- x\n-->\n# <!-- y --> z\ndescription: 5\n---\n", 6),
+        ("---\r\nname: a\r\n\r\ndescription: 5\r\n---\r\n", 4),
+        ("---\nname: a\ndescription: d\nname: b\n---\n", 4),
+        ("---\nx: y: z\nname: a\ndescription: d\ntools:\nprose\n---\n", 5),
+        ("---\nname: a\ndescription: d\n'tools' : {a: b}\n---\n", 4),
+        ("---\n{name: a,\n description: 5}\n---\n", 3),
+        ("---\n# c\n- a\n---\n", 2),
+        ("---\na: b\n...\nc: d\n---\n", 4),
+        ("\n---\nname: a\n", 2),
+        ("---\nname: a\nx: " + "[" * 200 + "]" * 200 + "\n---\n", 3),
+    ],
+)
+def test_the_reason_names_the_line_of_the_file(text: str, line: int) -> None:
+    parsed = parse_agent(text.encode(), "f", "user")
+    assert parsed.line == line
+    assert (parsed.reason or "").startswith(f"line {line}: ")
+
+
+@pytest.mark.parametrize(
+    "text", ["---\nname: a\n---\n", "---\n---\n", "prose", "---\n<<: {name: 5}\n---\n"]
+)
+def test_what_stands_in_no_line_names_none(text: str) -> None:
+    parsed = parse_agent(text.encode(), "f", "user")
+    assert parsed.reason is not None
+    assert parsed.line is None
+    assert "line " not in parsed.reason.removesuffix("does not start with ---")
+
+
+def test_the_warning_about_broken_yaml_names_the_line_of_the_file() -> None:
+    text = "<!-- a\nb -->\n---\nname: a\ndescription: b: c\n---\nx\n"
+    (warning,) = parse_agent(text.encode(), "f", "user").warnings
+    assert warning.startswith("line 5: not YAML: ")
+    (warning,) = parse_agent(b"---\nname: a\ndescription: [d\n---\nx", "f", "user").warnings
+    assert warning.startswith("line 4: not YAML: ")
+
+
+def test_broken_yaml_without_a_place_names_no_line() -> None:
+    (warning,) = parse_agent(b"---\nname: a\ndescription: *d\n---\nx", "f", "user").warnings
+    assert warning == "not YAML: undefined alias *d; read line by line instead"
+
+
+@pytest.mark.parametrize(
+    ("line", "warned"),
+    [
+        ("description: for C # code", True),
+        ("description: 'for C' # code", False),
+        ("description: for C#code", False),
+        ("description: 'for C # code'", False),
+        ("description: > # folded\n  for C # code", False),
+    ],
+)
+def test_prose_that_ends_at_a_hash_is_warned_about(line: str, warned: bool) -> None:
+    parsed = parse_agent(f"---\nname: a\n{line}\n---\nx".encode(), "f", "user")
+    assert parsed.definition is not None
+    assert any("put it in quotes" in warning for warning in parsed.warnings) is warned
