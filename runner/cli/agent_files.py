@@ -10,10 +10,9 @@ from runner.agents.discovery import Discovery, FoundFile
 from runner.agents.effective import EffectiveAgent
 from runner.agents.places import RepeatedPlace
 from runner.agents.plugins import FoundPlugin, FoundRegistry
-from runner.agents.rules import ToolRule
 from runner.cli import output
 from runner.cli.agent_setting import SWITCHED_OFF, AgentSetting, ChosenModel
-from runner.core.tool_names import missing
+from runner.core.tool_names import is_known
 
 _EMPTY = AgentDefinition(name="", description="", system_prompt="", source="project", file="")
 _NOTE = " " * 10
@@ -64,22 +63,8 @@ def warnings_of(
     return [
         *parsed.warnings,
         *effective.warnings,
-        *_needless(parsed.definition),
         *_unknown_spawns(effective, names),
     ]
-
-
-def rules_of(agent: AgentDefinition) -> Iterator[ToolRule]:
-    """The entries of both tool lists."""
-    yield from agent.tool_rules or ()
-    yield from agent.disallowed_rules
-
-
-def _needless(agent: AgentDefinition) -> Iterator[str]:
-    """A mistyped name in `disallowedTools` leaves the agent a tool that it should not have."""
-    for rule in agent.disallowed_rules:
-        if rule.name != "*" and missing(rule.name) == "unknown":
-            yield f"disallowedTools {rule.written}: unknown; nothing is taken away for it"
 
 
 def _unknown_spawns(effective: EffectiveAgent, names: Collection[str]) -> Iterator[str]:
@@ -93,7 +78,7 @@ def _file(found: FoundFile, names: Collection[str], setting: AgentSetting) -> di
     effective = setting.effective(agent) if agent else None
     counts = agent is not None and found.state == "used"
     model = setting.model(agent) if agent and counts else None
-    unusable = effective.unusable if effective and counts else None
+    obstacle = setting.obstacle(effective) if effective and counts else None
     return {
         "file": parsed.file,
         "source": found.source,
@@ -102,17 +87,21 @@ def _file(found: FoundFile, names: Collection[str], setting: AgentSetting) -> di
         "disabled": agent is not None and counts and setting.is_disabled(agent.name),
         "name": agent.name if agent else None,
         "shadowedBy": found.shadowed_by,
-        "reason": parsed.reason or unusable,
+        "reason": parsed.reason or obstacle,
         "line": parsed.line,
         "fallback": parsed.fallback,
         "unknownKeys": list(parsed.unknown_keys),
-        "unknownTools": [rule.written for rule in rules_of(agent) if missing(rule.name)]
-        if agent
-        else [],
+        "unknownTools": _unknown_tools(agent) if agent else [],
         "model": None if model is None else {"name": model.name, "reason": model.reason},
         "warnings": [*warnings_of(parsed, effective, names), *_model_warnings(model)],
-        "problem": found.state == "skipped" or unusable is not None,
+        "problem": found.state == "skipped" or obstacle is not None,
     }
+
+
+def _unknown_tools(agent: AgentDefinition) -> list[str]:
+    """The entries of both tool lists that are no tool's name in any family."""
+    rules = [*(agent.tool_rules or ()), *agent.disallowed_rules]
+    return [rule.written for rule in rules if rule.name != "*" and not is_known(rule.name)]
 
 
 def _model_warnings(model: ChosenModel | None) -> Iterator[str]:
@@ -144,6 +133,7 @@ def _plugin(plugin: FoundPlugin) -> dict[str, Any]:
         "id": plugin.id,
         "path": plugin.path,
         "scope": plugin.scope,
+        "project": plugin.project,
         "state": plugin.state,
         "reason": plugin.reason,
     }

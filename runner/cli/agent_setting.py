@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -58,6 +59,22 @@ class AgentSetting:
     def effective(self, agent: AgentDefinition) -> EffectiveAgent:
         """The agent as a teammate here has it."""
         return effective_agent(agent, max_depth=self.settings.limits.max_recursion_depth)
+
+    def obstacle(self, agent: EffectiveAgent) -> str | None:
+        """Why no task can use the agent, whatever thinks: something in its file; None if it can."""
+        from runner.work.results.schema import read_schema
+        from runner.work.selection import NO_WORKTREES
+
+        if agent.unusable:
+            return agent.unusable
+        if word := agent.definition.isolation:
+            return f"`isolation` is {word!r}: {NO_WORKTREES}"
+        if agent.definition.output is not None:
+            try:
+                read_schema(json.loads(json.dumps(agent.definition.output, default=str)))
+            except ValueError as error:
+                return f"`output` cannot be used: {error}"
+        return None
 
     def is_disabled(self, name: str) -> bool:
         return name in self.settings.disabled_agents

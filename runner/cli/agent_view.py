@@ -50,6 +50,7 @@ def agent_object(found: FoundFile, discovery: Discovery, setting: AgentSetting) 
         "disabled": setting.is_disabled(agent.name),
         "shadows": shadows(discovery)[agent.name],
         "effective": _effective_object(effective, model),
+        "reason": setting.obstacle(effective),
         "warnings": warnings_of(found.parsed, effective, discovery.names),
         "body": agent.system_prompt,
     }
@@ -64,7 +65,6 @@ def _effective_object(effective: EffectiveAgent, model: ChosenModel) -> dict[str
         "spawns": {"allowed": allowed, "denied": sorted(policy.denied)},
         "model": {"name": model.name, "reason": model.reason},
         "thinkingLevel": effective.thinking_level,
-        "unusable": effective.unusable,
         "prompt": effective.prompt,
     }
 
@@ -117,8 +117,8 @@ def _use(
     lines = []
     if setting.is_disabled(effective.name):
         lines.append(("not used", SWITCHED_OFF))
-    if effective.unusable:
-        lines.append(("not used", effective.unusable))
+    if obstacle := setting.obstacle(effective):
+        lines.append(("cannot work", obstacle))
     lines.append(("tools", ", ".join(effective.tools) or "none but submit_result"))
     lines += [("commands", f"only {', '.join(patterns)}") for patterns in effective.commands]
     lines.append(("may start", _policy_text(effective.spawns)))

@@ -94,7 +94,7 @@ def check(context: click.Context, as_json: bool) -> int:
     """Say which files are used, shadowed or skipped, and why.
 
     Exit 1 if a file with front matter had to be skipped, a registry of plugins cannot be read, or
-    an agent that counts can use none of the tools it lists.
+    no task can use an agent that counts, whatever thinks.
     """
     report = checked(_discover(context), _setting(context))
     if as_json:

@@ -1,61 +1,40 @@
+"""`runner agents list` and `show`: which agents count, and what they may do here."""
+
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from runner.cli.agents import command
+from runner.agents.effective import PLAN_MODE_PROMPT
 from runner.errors import UnknownAgent
+from tests.cli.agents_call import KEYS, agent, call, call_json, write
 
-CASES = Path(__file__).parent.parent / "data" / "cases" / "agents"
-GOOD = "---\nname: NAME\ndescription: Does it\ntools: Read, NoSuch\nhue: red\n---\nWork.\n"
-KEYS = (
-    "name description source file tools spawns model thinkingLevel output blocking shadows".split()
-)
-
-
-def call(root: Path, *argv: str, stdin: bytes = b"") -> tuple[int, str, str]:
-    """Run `runner agents ...` in `root` with `root/home` as home: exit code, stdout, stderr."""
-    runner = CliRunner(env={"HOME": str(root / "home")}, catch_exceptions=False)
-    result = runner.invoke(command, argv, input=stdin, obj=root, standalone_mode=False)
-    return result.return_value or 0, result.stdout, result.stderr
-
-
-def call_json(root: Path, *argv: str, stdin: bytes = b"") -> Any:
-    return json.loads(call(root, *argv, "--json", stdin=stdin)[1])
-
-
-def write(root: Path, file: str, text: str) -> Path:
-    path = root / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return path
+BUNDLED = ["explore", "plan", "designer", "reviewer", "task", "quick_task"]
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A project with an agent that shadows two others, a broken file and a plain one."""
-    write(tmp_path, ".claude/agents/a.md", GOOD.replace("NAME", "task"))
-    write(tmp_path, ".gemini/agents/b.md", GOOD.replace("NAME", "task"))
+    write(tmp_path, ".claude/agents/a.md", agent("task", "tools: Read, NoSuch"))
+    write(tmp_path, ".gemini/agents/b.md", agent("task"))
     write(tmp_path, ".claude/agents/broken.md", "---\nname: x\n---\n")
     write(tmp_path, ".claude/agents/README.md", "# Agents\n")
     return tmp_path
 
 
+@pytest.fixture
+def board(tmp_path: Path) -> Path:
+    """A board with a script that thinks."""
+    (tmp_path / ".tasks").mkdir()
+    write(tmp_path, "s.yaml", "default: []")
+    return tmp_path
+
+
 def test_list_gives_every_key_in_order_of_precedence(place: Path) -> None:
     listed = call_json(place, "list")
-    assert [agent["name"] for agent in listed] == [
-        "task",
-        "explore",
-        "plan",
-        "designer",
-        "reviewer",
-        "quick_task",
-    ]
-    assert all(list(agent) == KEYS for agent in listed)
+    assert [one["name"] for one in listed] == ["task", *BUNDLED[:4], "quick_task"]
+    assert all(list(one) == KEYS for one in listed)
     assert listed[0]["tools"] == ["read", "nosuch", "submit_result"]
     assert listed[0]["source"] == "project"
     assert [Path(file).name for file in listed[0]["shadows"]] == ["b.md", "task.md"]
@@ -65,142 +44,124 @@ def test_list_gives_every_key_in_order_of_precedence(place: Path) -> None:
 def test_list_is_readable_and_warns_on_standard_error(place: Path) -> None:
     code, out, err = call(place, "list")
     assert code == 0
-    assert out.splitlines()[1].split()[:5] == ["task", "project", "read,", "nosuch", "(unknown),"]
+    lines = out.splitlines()
+    assert lines[1].split() == ["task", "project", "Read,", "NoSuch", "(unknown)", "Does", "it"]
+    assert f"task: {place}/.claude/agents/a.md shadows {place}/.gemini/agents/b.md, " in lines[-1]
     assert "broken.md: skipped" in err
-    assert "tools: read, nosuch (unknown), submit_result\n" in call(place, "show", "task")[1]
 
 
-def test_show_tells_settings_and_prompt(place: Path) -> None:
-    write(
-        place,
-        ".xcsh/agents/c.md",
-        "---\nname: c\ndescription: d\nmaxTurns: 3\nbad: x: y\n"
-        "isolation: worktree\npermissionMode: plan\n---\nOne\n\n  Two\n",
-    )
-    shown = call_json(place, "show", "c")
-    assert (shown["maxTurns"], shown["isolation"], shown["permissionMode"]) == (
-        3,
-        "worktree",
-        "plan",
-    )
-    assert shown["body"] == "One\n\n  Two"
+def test_list_marks_what_is_switched_off(board: Path) -> None:
+    write(board, "team.yaml", "disabled_agents: [plan]")
+    out = call(board, "list")[1]
+    assert "plan (disabled)" in out
+    assert "explore (disabled)" not in out
+    assert [one["name"] for one in call_json(board, "list")] == BUNDLED
+
+
+def test_list_says_whose_plugin_an_agent_is_of(tmp_path: Path) -> None:
+    write(tmp_path, "p/agents/x.md", agent("x"))
+    registry = f'{{"version": 2, "plugins": {{"one@shop": [{{"installPath": "{tmp_path}/p"}}]}}}}'
+    write(tmp_path, "home/.claude/plugins/installed_plugins.json", registry)
+    assert call(tmp_path, "list")[1].splitlines()[1].split()[:3] == ["x", "user,", "one@shop"]
+    assert call_json(tmp_path, "show", "x")["plugin"] == "one@shop"
+    assert "plugin: one@shop\n" in call(tmp_path, "show", "x")[1]
+
+
+def test_show_tells_settings_and_prompt(tmp_path: Path) -> None:
+    lines = ("maxTurns: 3", "bad: x: y", "isolation: worktree", "blocking: true")
+    write(tmp_path, ".xcsh/agents/c.md", agent("c", *lines, body="One\n\n  Two"))
+    shown = call_json(tmp_path, "show", "c")
+    assert (shown["maxTurns"], shown["isolation"], shown["disabled"]) == (3, "worktree", False)
+    assert shown["body"] == shown["effective"]["prompt"] == "One\n\n  Two"
     assert "not YAML" in shown["warnings"][0]
-    _, out, err = call(place, "show", "c")
+    _, out, err = call(tmp_path, "show", "c")
     assert "maxTurns: 3\n" in out
+    assert "blocking: true\n" in out
+    assert "  cannot work: `isolation` is 'worktree': own worktrees are not part of" in out
     assert out.endswith("\nOne\n\n  Two\n")
-    assert "warning: not YAML" in err
+    assert "warning: line 5: not YAML" in err
+
+
+def test_show_tells_what_the_agent_may_do_here(tmp_path: Path) -> None:
+    tools = "tools: [Read, 'Bash(git:*, npm test)', 'Agent(explore, nobody)', WebFetch, Raed]"
+    write(tmp_path, ".claude/agents/c.md", agent("c", tools, "thinkingLevel: high"))
+    shown = call_json(tmp_path, "show", "c")
+    use = shown["effective"]
+    assert use["tools"] == ["read", "bash", "task"]
+    assert use["commands"] == [["git:*", "npm test"]]
+    assert use["spawns"] == {"allowed": ["explore", "nobody"], "denied": []}
+    assert use["thinkingLevel"] == "high"
+    assert "may start agent 'nobody', which is not here" in shown["warnings"]
+    out = call(tmp_path, "show", "c")[1]
+    assert "tools: Read, Bash(git:*, npm test), Agent(explore, nobody), WebFetch (" in out
+    assert "  tools: read, bash, task\n  commands: only git:*, npm test\n" in out
+    assert "  may start: explore, nobody\n" in out
+    assert "  thinking level: high\n" in out
+
+
+def test_show_of_plan_mode_has_the_prompt_and_tools_that_reach_the_model(tmp_path: Path) -> None:
+    text = agent("c", "permissionMode: plan", "tools: Read, Edit, Task", body="Look.")
+    write(tmp_path, ".claude/agents/c.md", text)
+    shown = call_json(tmp_path, "show", "c")
+    assert (shown["permissionMode"], shown["body"]) == ("plan", "Look.")
+    assert shown["effective"]["prompt"] == f"{PLAN_MODE_PROMPT}\n\nLook."
+    assert shown["effective"]["tools"] == ["read"]
+    assert shown["effective"]["spawns"] == {"allowed": [], "denied": []}
+    out = call(tmp_path, "show", "c")[1]
+    assert "permissionMode: plan\n" in out
+    assert "  may start: no agent\n" in out
+    assert out.endswith(f"\n{PLAN_MODE_PROMPT}\n\nLook.\n")
+
+
+def test_show_of_an_agent_without_tools_says_what_is_left(tmp_path: Path) -> None:
+    write(tmp_path, ".claude/agents/c.md", agent("c", "tools: []", "disallowedTools: Bash"))
+    out = call(tmp_path, "show", "c")[1]
+    assert "tools: none\ndisallowedTools: Bash\nspawns: none\n" in out
+    assert "  tools: none but submit_result\n" in out
+
+
+def test_show_tells_the_model_and_why(board: Path) -> None:
+    write(board, ".claude/agents/c.md", agent("c", "model: gpt, opus"))
+    write(board, "team.yaml", "models: {opus: script/s.yaml}")
+    model = call_json(board, "show", "c")["effective"]["model"]
+    assert model["name"] == "script/s.yaml"
+    assert model["reason"].startswith("opus -> script/s.yaml (the agent's list); not usable: gpt")
+    assert "  model: script/s.yaml: opus -> script/s.yaml" in call(board, "show", "c")[1]
+
+
+def test_show_says_that_no_model_can_be_used(board: Path) -> None:
+    write(board, ".claude/agents/c.md", agent("c", "model: gpt"))
+    model = call_json(board, "show", "c")["effective"]["model"]
+    assert model["name"] is None
+    assert "no such alias" in model["reason"]
+    assert "  model: none: no usable model: gpt" in call(board, "show", "c")[1]
+
+
+def test_show_where_there_is_no_board_knows_no_model(tmp_path: Path) -> None:
+    model = call_json(tmp_path, "show", "task")["effective"]["model"]
+    assert model == {
+        "name": None,
+        "reason": "no board here, so there are no settings to choose by",
+    }
+
+
+def test_show_says_what_is_switched_off_and_how_deep_agents_may_go(board: Path) -> None:
+    limits = "limits: {max_recursion_depth: 0}"
+    write(board, "team.yaml", f"disabled_agents: [task]\n{limits}\n")
+    shown = call_json(board, "show", "task")
+    assert shown["disabled"] is True
+    assert "task" not in shown["effective"]["tools"]
+    assert "  not used: switched off by disabled_agents\n" in call(board, "show", "task")[1]
+
+
+def test_show_of_a_schema_that_cannot_be_used_says_so(tmp_path: Path) -> None:
+    write(tmp_path, ".claude/agents/c.md", agent("c", "output: {type: nonsense}"))
+    shown = call_json(tmp_path, "show", "c")
+    assert shown["output"] == {"type": "nonsense"}
+    assert shown["reason"].startswith("`output` cannot be used: ")
+    assert 'output: {"type": "nonsense"}\n' in call(tmp_path, "show", "c")[1]
 
 
 def test_show_of_an_unknown_name_lists_those_that_there_are(place: Path) -> None:
     with pytest.raises(UnknownAgent, match=r'Unknown agent "Task"\. Available: task, explore'):
         call(place, "show", "Task")
-
-
-def test_parse_reads_paths_from_standard_input_in_order(tmp_path: Path) -> None:
-    names = sorted(path.name for path in CASES.glob("*.md"))
-    stdin = "".join(f"{CASES / name}\n" for name in names).encode() + b"\n"
-    parsed = call_json(tmp_path, "parse", "-", stdin=stdin)
-    expected = json.loads((CASES / "expected.json").read_bytes())["cases"]
-    assert [Path(one["path"]).name for one in parsed] == names
-    for one, name in zip(parsed, names, strict=True):
-        assert one["valid"] == expected[name]["valid"]
-        assert one["fallback"] == expected[name]["line_parser"]
-        assert ("output" in one) == expected[name].get("output", {}).get("present", False)
-        assert (one["reason"] is None) == one["valid"]
-
-
-def test_parse_gives_the_keys_of_list_and_its_own(place: Path) -> None:
-    (one,) = call_json(place, "parse", ".claude/agents/a.md")
-    own = ["path", "valid", "fallback", "reason", "body"]
-    assert list(one) == [key for key in KEYS if key != "output"] + own
-    assert (one["path"], one["body"]) == (".claude/agents/a.md", "Work.")
-
-
-def test_parse_of_what_is_not_there_says_so_and_goes_on(place: Path) -> None:
-    stdin = b"missing.md\r\n\xff.md\nnul\0.md\n.\n.claude/agents/a.md\n"
-    parsed = call_json(place, "parse", "-", "README.md", stdin=stdin)
-    assert [one["valid"] for one in parsed] == [False, False, False, False, True, False]
-    assert parsed[0]["path"] == "missing.md"
-    assert parsed[0]["reason"] == "cannot be read: No such file or directory"
-
-
-def test_parse_without_json_has_a_line_per_file(place: Path) -> None:
-    write(place, "odd.md", "---\nname: odd\ndescription: d: e\n---\nx\n")
-    code, out, _ = call(place, "parse", "odd.md", ".claude/agents/README.md")
-    assert code == 0
-    assert out.splitlines()[0] == "odd.md: agent 'odd'"
-    assert out.splitlines()[1].startswith("  warning: not YAML")
-    assert out.splitlines()[2].startswith(".claude/agents/README.md: no agent: no front matter")
-
-
-def test_parse_of_two_thousand_paths_gives_two_thousand_objects(place: Path) -> None:
-    stdin = b".claude/agents/a.md\n" * 2000
-    assert len(call_json(place, "parse", "-", stdin=stdin)) == 2000
-
-
-def test_check_tells_what_became_of_every_file(place: Path) -> None:
-    files = call_json(place, "check")["files"]
-    states = {Path(one["file"]).name: one["state"] for one in files if one["source"] != "bundled"}
-    assert states == {
-        "README.md": "no agent",
-        "a.md": "used",
-        "b.md": "shadowed",
-        "broken.md": "skipped",
-    }
-    used = next(one for one in files if one["file"].endswith("a.md"))
-    assert used["unknownKeys"] == ["hue"]
-    assert any("NoSuch" in warning for warning in used["warnings"])
-    assert used["problem"] is False
-
-
-def test_check_fails_when_a_file_had_to_be_skipped(place: Path) -> None:
-    code, out, _ = call(place, "check")
-    assert code == 1
-    assert "`description` is missing or empty" in out
-    (place / ".claude/agents/broken.md").unlink()
-    code, out, _ = call(place, "check")
-    assert code == 0
-    assert "shadowed by" in out
-    assert "unknown keys: hue" in out
-
-
-def test_check_fails_when_an_agent_has_none_of_its_tools(tmp_path: Path) -> None:
-    text = "---\nname: n\ndescription: d\ntools: NoSuch\n---\nx\n"
-    write(tmp_path, ".claude/agents/n.md", text)
-    code, out, _ = call(tmp_path, "check")
-    assert code == 1
-    assert "can use none of its tools" in out
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ("", "no usable model: opus: no such alias"),
-        ("model: script/s.yaml", "script/s.yaml (the team's default); not usable: opus"),
-        ("models: {opus: script/s.yaml}", None),
-    ],
-)
-def test_check_says_when_nothing_that_an_agent_names_can_think(
-    tmp_path: Path, settings: str, said: str | None
-) -> None:
-    (tmp_path / ".tasks").mkdir()
-    write(tmp_path, "s.yaml", "default: []")
-    write(tmp_path, "team.yaml", settings)
-    text = "---\nname: n\ndescription: d\nmodel: opus\n---\nx\n"
-    file = write(tmp_path, ".claude/agents/n.md", text)
-    files = call_json(tmp_path, "check")["files"]
-    [warnings] = [one["warnings"] for one in files if one["file"] == str(file)]
-    assert [said in warning for warning in warnings] == ([True] if said else [])
-
-
-def test_check_without_readable_settings_leaves_models_alone(tmp_path: Path) -> None:
-    (tmp_path / ".tasks").mkdir()
-    write(tmp_path, "team.yaml", "nonsense: 1")
-    code, out, err = call(tmp_path, "check")
-    assert code == 0
-    assert "models are not checked" in err
-    assert "no usable model" not in out
-
-
-def test_check_of_a_place_without_files_is_content(tmp_path: Path) -> None:
-    assert call(tmp_path, "check")[0] == 0
