@@ -1,10 +1,11 @@
-"""Cold and warm discovery over 1,000 agent files; prints the ratio, which should be under 5 %.
+"""Cold and warm discovery over agent files, some of them of plugins; prints ratios.
 
-Run: python tests/benchmarks/bench_discovery.py [FILES]
+Warm should be under 5 % of cold. Run: python tests/benchmarks/bench_discovery.py [FILES]
 """
 
 from __future__ import annotations
 
+import json
 import statistics
 import sys
 import tempfile
@@ -14,9 +15,10 @@ from pathlib import Path
 from runner.agents.discovery import discover_agents
 
 ROUNDS = 7
+PLUGINS = 20
 TEXT = """---
-name: agent-{number}
-description: Looks after part {number} of the house, and says so when something is amiss
+name: {name}
+description: Looks after part {name} of the house, and says so when something is amiss
 tools: [read, grep, bash]
 model: small-fast, large-slow
 thinkingLevel: low
@@ -27,32 +29,45 @@ output:
 """ + ("You look after one part of the house and report what you find.\n" * 30)
 
 
-def fill(root: Path, count: int) -> Path:
-    directory = root / ".claude" / "agents"
-    directory.mkdir(parents=True)
-    for number in range(count):
-        path = directory / f"{number:05}.md"
-        path.write_text(TEXT.format(number=number), encoding="utf-8")
+def fill(root: Path, count: int, plugins: int) -> Path:
+    """`count` files in a project, or spread over that many plugins."""
+    folders = [root / "p" / str(number) / "agents" for number in range(plugins)]
+    for number, directory in enumerate(folders or [root / ".claude" / "agents"]):
+        directory.mkdir(parents=True)
+        for file in range(count // max(plugins, 1)):
+            path = directory / f"{file:05}.md"
+            path.write_text(TEXT.format(name=f"agent-{number}-{file}"), encoding="utf-8")
+    registry = root / "home" / ".claude" / "plugins" / "installed_plugins.json"
+    registry.parent.mkdir(parents=True)
+    entries = {f"{folder}@shop": [{"installPath": str(folder.parent)}] for folder in folders}
+    registry.write_text(json.dumps({"version": 2, "plugins": entries}))
     return root
 
 
-def seconds(root: Path) -> float:
+def seconds(root: Path, count: int) -> float:
     start = time.perf_counter()
-    discover_agents(root, root / "home")
-    return time.perf_counter() - start
+    found = discover_agents(root, root / "home")
+    took = time.perf_counter() - start
+    assert sum(agent.source != "bundled" for agent in found.agents) == count
+    return took
+
+
+def measure(folder: Path, count: int, plugins: int) -> None:
+    roots = [fill(folder / f"{plugins}-{number}", count, plugins) for number in range(3)]
+    time.sleep(0.2)  # noqa: TID251 - what was written this very moment is read twice
+    cold = statistics.median(seconds(root, count) for root in roots)
+    warm = statistics.median(seconds(roots[0], count) for _ in range(ROUNDS))
+    print(
+        f"{count} agent files in {plugins} plugins: cold {cold * 1e3:.1f} ms, "
+        f"warm {warm * 1e3:.1f} ms, warm is {warm / cold:.1%} of cold"
+    )
 
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     with tempfile.TemporaryDirectory() as folder:
-        roots = [fill(Path(folder) / str(number), count) for number in range(3)]
-        time.sleep(0.2)  # noqa: TID251 - what was written this very moment is read twice
-        cold = statistics.median(seconds(root) for root in roots)
-        warm = statistics.median(seconds(roots[0]) for _ in range(ROUNDS))
-    print(
-        f"{count} agent files: cold {cold * 1e3:.1f} ms, warm {warm * 1e3:.1f} ms, "
-        f"warm is {warm / cold:.1%} of cold"
-    )
+        for plugins in (0, PLUGINS):
+            measure(Path(folder), count, plugins)
 
 
 if __name__ == "__main__":
