@@ -32,6 +32,9 @@ from runner.team.types import Work
 LAST_WRITE_S = 1.0
 """So long may the last writes of a run wait for a lock."""
 
+_SWEEP_TICKS = 6
+"""While every change is told, only every so many ticks is each file looked at."""
+
 _QUIET_EVENTS = frozenset({"turn.ended", "tool.ended", "task.claimed", "task.unclaimable"})
 
 
@@ -108,6 +111,13 @@ class RunState:
         """Listens to the journal, on any thread: what happens here wakes who is idle."""
         if line["event"].startswith(("task.", "message.")) and line["event"] not in _QUIET_EVENTS:
             self.pulse.beat()
+
+    def on_watched(self, live: bool) -> None:
+        """Told on any thread whether `on_files` hears of every change from now on."""
+        tick_s = self.settings.limits.poll_interval_s
+        # half a tick less, so that the last of so many is never a moment too early
+        self.board.store.observer.rely(tick_s * (_SWEEP_TICKS - 0.5) if live else 0.0)
+        self.pulse.beat()
 
     def on_files(self, tasks: Collection[str], inboxes: Collection[str]) -> None:
         """Told on any thread that these task files and the inboxes of these names may have changed.
@@ -277,8 +287,10 @@ class RunState:
         async with self._claiming:
             left = await self.outlook(self.looks.latest)
             if left.nothing_left and self.board.store.observer.doubt():
-                # what no watcher has told must not be left behind
+                # what nobody told of must not be left behind
                 left = await self.outlook(await self.looks.fresh())
+                if not left.nothing_left:
+                    self.pulse.beat()
             # asked again: the hop took its time
             if not left.nothing_left or self.over is not None or self._unrest(seen):
                 return False

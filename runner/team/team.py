@@ -28,7 +28,7 @@ from runner.team.roster import Roster
 from runner.team.state import LAST_WRITE_S, RunState
 from runner.team.supervisor import Supervisor, new_seat
 from runner.team.types import Teammate, Work
-from runner.team.watcher import watch
+from runner.team.watcher import Watcher
 
 Preflight = Callable[[Snapshot, frozenset[Key] | None], None]
 """Looks at the board, or at these tasks of it, before the first claim; raises to refuse the run."""
@@ -221,12 +221,17 @@ class Team:
         async with anyio.create_task_group() as services:
             services.start_soon(state.roster.keep)
             if self._watches:
-                services.start_soon(watch, state)
+                services.start_soon(self._watcher(state).keep)
             services.start_soon(self._watch_stop, state, supervisor)
             if self.settings.budget.time_s is not None:
                 services.start_soon(self._watch_time, self.settings.budget.time_s)
             await supervisor.run()
             services.cancel_scope.cancel()
+
+    def _watcher(self, state: RunState) -> Watcher:
+        return Watcher(
+            self.layout, clock=self.clock, heard=state.on_files, on_live=state.on_watched
+        )
 
     async def _watch_stop(self, state: RunState, supervisor: Supervisor) -> None:
         """Grace, then cancel and hurry the last writes; a second stop does so at once."""

@@ -13,8 +13,7 @@ from runner.core.cancelling import scope_cancelled
 from runner.core.clock import Clock
 from runner.core.layout import Layout
 from runner.core.log import get_logger
-from runner.core.mounts import shared_file_system
-from runner.team.state import RunState
+from runner.core.mounts import MOUNTS, shared_file_system
 
 # watchfiles looks every _STEP_MS whether something came, and hands it on once nothing more comes,
 # or after _TOGETHER_MS
@@ -25,82 +24,62 @@ _AGAIN_AFTER_S = 1.0
 # only where the system has no events at all, and watchfiles polls by itself
 _OWN_POLL_MS = 5000
 
-_SWEEP_TICKS = 6
-"""While everything is told, only every so many looks at the tick stat all files."""
-
 _MAIL = ".jsonl"
 
 Heard = Callable[[Collection[str], Collection[str]], None]
 """Told on a worker thread: names of task files that changed, and whose inboxes did."""
 
 
-class CannotWatch(Exception):
-    """The folders cannot be watched here; the text says why."""
-
-
-async def watch(state: RunState) -> None:
-    """Wake the teammates of a run when its board or its mail changes; where that cannot be, say so.
-
-    The poll goes on either way: what is not told here is seen then.
-    """
-    tick_s, observer = state.settings.limits.poll_interval_s, state.board.store.observer
-
-    def on_live(live: bool) -> None:
-        # half a tick less: a tick that comes a moment too early is the sixth all the same
-        observer.rely(tick_s * (_SWEEP_TICKS - 0.5) if live else 0.0)
-        state.pulse.beat()
-
-    watcher = Watcher(state.layout, clock=state.clock, heard=state.on_files, on_live=on_live)
-    try:
-        await watcher.keep()
-    except CannotWatch as error:
-        get_logger(__name__).warning("files_not_watched", reason=str(error), poll_s=tick_s)
-
-
 class Watcher:
     """Watches `.tasks/` and `.team/inbox/` of one board, for one process.
 
     `on_live(True)` is called once everything that happens from then on is told to `heard`, and
-    `on_live(False)` before that ends; both on a worker thread.
+    `on_live(False)` when that ends; both on a worker thread.
     """
 
     def __init__(
-        self, layout: Layout, *, clock: Clock, heard: Heard, on_live: Callable[[bool], None]
+        self,
+        layout: Layout,
+        *,
+        clock: Clock,
+        heard: Heard,
+        on_live: Callable[[bool], None],
+        mounts: Path = MOUNTS,
     ) -> None:
         self._tasks = layout.tasks
         self._inbox = layout.inbox
         self._clock = clock
         self._heard = heard
         self._on_live = on_live
+        self._mounts = mounts
 
     async def keep(self) -> None:
-        """Watch until cancelled. A folder that is replaced or comes back is watched again.
+        """Watch until cancelled; where that is not possible, log why, once, and return.
 
-        Raises: CannotWatch.
+        A folder that is replaced, or goes and comes back, is watched again.
         """
-        limiter = anyio.CapacityLimiter(1)  # of its own: a thread of the common pool is for hops
+        limiter = anyio.CapacityLimiter(1)  # of its own: the threads of the pool are for hops
         while True:
-            await anyio.to_thread.run_sync(self._watch, limiter=limiter)
+            reason = await anyio.to_thread.run_sync(self._watch, limiter=limiter)
+            if reason is not None:
+                get_logger(__name__).warning("files_not_watched", reason=reason, instead="polling")
+                return
             await self._clock.sleep(_AGAIN_AFTER_S)
 
-    def _watch(self) -> None:
-        """Watch the folders that are there now; return when they are not there any more.
-
-        Raises: CannotWatch; what tells that the awaiting scope is cancelled.
-        """
-        for folder in (self._tasks, self._inbox):
-            kind = shared_file_system(folder)
-            if kind is not None:
-                raise CannotWatch(f"{folder} lies on a network file system ({kind})")
+    def _watch(self) -> str | None:
+        """Watch the folders that are there, until they are not; or say why that cannot be."""
         try:
+            for folder in (self._tasks, self._inbox):
+                kind = shared_file_system(folder, self._mounts)
+                if kind is not None:
+                    return f"{folder} lies on a network file system ({kind})"
             self._follow()
         except FileNotFoundError:
-            return  # the folder is gone, and may come back
-        # RuntimeError is what watchfiles raises when the system's own watcher broke
+            return None  # a folder is gone, and may come back
+        # RuntimeError: how watchfiles says that the watcher of the system broke
         except (ImportError, OSError, RuntimeError) as error:
-            raise CannotWatch(str(error) or type(error).__name__) from error
-        finally:
-            self._on_live(False)
+            return str(error) or type(error).__name__
+        return None
 
     def _follow(self) -> None:
         # here: 20 ms, in this thread, that looking at a board need not pay
@@ -122,13 +101,17 @@ class Watcher:
             recursive=False,
         )
         live = False
-        for batch in batches:
-            if _identities(self._tasks, self._inbox) != folders:
-                return
-            if not live:
-                live = True
-                self._on_live(True)
-            self._tell({Path(path) for _, path in batch}, tasks, inbox)
+        try:
+            for batch in batches:
+                if _identities(self._tasks, self._inbox) != folders:
+                    return
+                if not live:
+                    live = True
+                    self._on_live(True)
+                self._tell({Path(path) for _, path in batch}, tasks, inbox)
+        finally:
+            if live:
+                self._on_live(False)
 
     def _tell(self, paths: Collection[Path], tasks: Path, inbox: Path) -> None:
         files = {one.name for one in paths if one.parent == tasks and is_task_file(one.name)}

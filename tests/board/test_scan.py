@@ -9,6 +9,7 @@ import pytest
 
 from runner.board.outlook import outlook
 from runner.board.snapshot import Snapshot
+from runner.board.store import Store
 from tests.board.conftest import ADA, Desk
 
 
@@ -292,3 +293,106 @@ def test_a_half_written_only_task_keeps_a_drain_until_it_is_whole_whoever_looked
     desk.path(1).write_text(whole)
     assert outlook(store.scan(), [ADA]).ready == ("1",)
     assert store.claim_next(ADA) is not None
+
+
+def _priority(store: Store, task_id: int) -> int:
+    return store.scan().tasks[str(task_id)].priority
+
+
+def test_while_changes_are_told_a_look_reads_what_was_told_and_sweeps_only_now_and_then(
+    desk: Desk,
+) -> None:
+    desk.put({}, {}, {})
+    store = desk.store()
+    store.observer.rely(30)
+    store.scan()
+    desk.change(1, priority=1)
+    desk.change(2, priority=2)
+    assert store.observer.hear(["task_2.json"])
+    assert (_priority(store, 1), _priority(store, 2)) == (0, 2)
+    desk.clock.later(29)
+    assert _priority(store, 1) == 0
+    desk.clock.later(1)
+    assert _priority(store, 1) == 1
+
+
+def test_files_that_are_told_may_be_new_or_gone_and_come_and_go_between_sweeps(desk: Desk) -> None:
+    desk.put({}, {})
+    store = desk.store()
+    store.scan()
+    store.observer.rely(30)
+    store.scan()
+    desk.path(1).unlink()
+    desk.put({"id": 3})
+    assert store.observer.hear(["task_1.json", "task_3.json"])
+    assert list(store.scan().tasks) == ["2", "3"]
+    desk.put({"id": 1})
+    desk.path(3).unlink()
+    desk.clock.later(30)
+    assert sorted(store.scan().tasks) == ["1", "2"]
+
+
+def test_what_is_as_it_was_last_seen_is_no_news(desk: Desk) -> None:
+    desk.put({}, {})
+    store = desk.store()
+    store.scan()
+    store.claim(1, ADA)
+    assert not store.observer.hear(["task_1.json", "task_2.json", "task_9.json"])
+
+
+def test_doubt_and_the_end_of_telling_lead_to_a_sweep(desk: Desk) -> None:
+    desk.put({})
+    store = desk.store()
+    assert not store.observer.doubt()
+    store.observer.rely(30)
+    store.scan()
+    desk.change(1, priority=1)
+    assert _priority(store, 1) == 0
+    assert store.observer.doubt()
+    assert _priority(store, 1) == 1
+    desk.change(1, priority=2)
+    store.observer.rely(0)
+    assert _priority(store, 1) == 2
+
+
+def test_when_very_many_files_changed_at_once_all_are_looked_at(desk: Desk) -> None:
+    desk.put(*({"id": number} for number in range(1, 1100)))
+    store = desk.store()
+    store.observer.rely(30)
+    store.scan()
+    for number in range(1, 1100):
+        desk.path(number).unlink()
+    assert store.observer.hear(f"task_{number}.json" for number in range(1, 1099))
+    assert not store.scan().tasks
+
+
+def test_a_claim_finds_what_was_told_and_nothing_that_was_not(desk: Desk) -> None:
+    store = desk.store()
+    store.observer.rely(30)
+    assert store.claim_next(ADA) is None
+    desk.put({"id": 1}, {"id": 2})
+    assert store.claim_next(ADA) is None
+    store.observer.hear(["task_2.json"])
+    task = store.claim_next(ADA)
+    assert task is not None
+    assert task.id == 2
+
+
+def test_a_file_that_went_and_came_unseen_between_two_looks_is_read_anew(desk: Desk) -> None:
+    desk.put({"id": 1})
+    store = desk.store()
+    store.scan()
+    store.add({"subject": "second"})
+    desk.path(2).unlink()
+    assert list(store.scan().tasks) == ["1"]
+
+
+def test_many_new_tasks_are_claimed_in_the_same_order_as_few(desk: Desk) -> None:
+    desk.put(*({"id": number, "priority": number % 2} for number in range(40, 0, -1)))
+    store = desk.store()
+    store.scan()
+    desk.put({"id": 41, "priority": 1}, {"id": 2, "status": "completed"})
+    wanted = [*range(1, 42, 2), *range(4, 41, 2)]
+    claimed = [task.id for _ in wanted if (task := store.claim_next(ADA)) is not None]
+    assert claimed == wanted
+    assert [task.id for task in store.scan().unfinished] == sorted(wanted)
