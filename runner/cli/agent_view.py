@@ -18,8 +18,7 @@ def shadows(discovery: Discovery) -> dict[str, list[str]]:
     """For each agent that counts, the files whose agents of the same name do not."""
     found: dict[str, list[str]] = {name: [] for name in discovery.names}
     for file in discovery.shadowed:
-        if file.parsed.definition is not None:
-            found[file.parsed.definition.name].append(file.parsed.file)
+        found[_agent(file).name].append(file.parsed.file)
     return found
 
 
@@ -134,7 +133,7 @@ def _policy_text(policy: SpawnPolicy) -> str:
 
 def _agent(found: FoundFile) -> AgentDefinition:
     if found.parsed.definition is None:
-        raise AssertionError("unreachable: only files of agents are shown")
+        raise AssertionError("unreachable: only files of agents come here")
     return found.parsed.definition
 
 

@@ -86,6 +86,13 @@ def test_the_line_that_a_reason_is_about_is_named(tmp_path: Path) -> None:
     assert f"{file['file']}:5\n" in call(tmp_path, "check")[1]
 
 
+@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029"], ids=ascii)
+def test_lines_are_counted_as_an_editor_does(tmp_path: Path, end: str) -> None:
+    assert check_one(tmp_path, f"hue: red{end}# x{end}", "tools: 5")["line"] == 5
+    file = check_one(tmp_path, f"hue: red{end}# x{end}", "shade: a: b")
+    assert file["warnings"][0].startswith("line 5: not YAML")
+
+
 def test_unknown_keys_and_tools_and_levels_are_told(tmp_path: Path) -> None:
     lines = ("tools: Read, NoSuch, WebFetch", "disallowedTools: Bahs", "hue: red", "thinking: big")
     file = check_one(tmp_path, *lines)
@@ -250,4 +257,5 @@ def test_a_directory_of_damaged_files_is_told_whole(tmp_path: Path) -> None:
         assert (file["shadowedBy"] is not None) == (file["state"] == "shadowed")
     assert call(tmp_path, "check")[0] == 1
     for name in used:
-        assert call_json(tmp_path, "show", "--", name)["name"] == name
+        shown = json.loads(call(tmp_path, "show", "--json", "--", name)[1])
+        assert shown["name"] == name
