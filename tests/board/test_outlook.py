@@ -100,6 +100,46 @@ def test_tasks_that_were_not_asked_for_are_stuck(desk: Desk) -> None:
     assert (found.ready, list(found.stuck)) == (("2",), ["1"])
 
 
+def test_refused_are_those_that_wait_for_nothing_but_a_role_or_an_admission(desk: Desk) -> None:
+    desk.put(
+        {"id": 1},
+        {"id": 2, "required_role": "judge"},
+        {"id": 3, "agent": "gone"},
+        {"id": 4, "agent": "gone", "owner": "ada"},
+        {"id": 5, "agent": "gone", "owner": "cy"},
+        {"id": 6, "agent": "gone", "blockedBy": [1]},
+        {"id": 7, "agent": "gone"},
+    )
+    snapshot = desk.store().scan()
+    found = outlook(snapshot, [ADA, BO], _no_agent, only=frozenset("123456"))
+    assert found.refused == {"2", "3", "4"}
+    assert found.state(snapshot, snapshot.tasks["3"]) == "unclaimable"
+    assert found.state(snapshot, snapshot.tasks["5"]) == "assigned"
+    assert outlook(snapshot, [], _no_agent).refused == frozenset()
+
+
+def test_what_admission_says_goes_before_the_roles_and_owners_of_others(desk: Desk) -> None:
+    desk.put({"required_role": "tester", "agent": "x"}, {"owner": "ada", "agent": "y"})
+    found = outlook(desk.store().scan(), [ADA, BO], _no_agent)
+    assert found.stuck == {"1": 'Unknown agent "x"', "2": 'Unknown agent "y"'}
+
+
+def test_of_many_alike_one_is_asked_and_only_when_it_matters(desk: Desk) -> None:
+    asked: list[str] = []
+
+    def refuses_for(claimant: Claimant) -> Callable[[Task], str | None]:
+        asked.append(claimant.name)
+        return lambda task: "no"
+
+    many = [Claimant(name=f"w{number}", role="worker") for number in range(50)]
+    desk.put({"required_role": "judge"})
+    outlook(desk.store().scan(), many, refuses_for)
+    assert asked == []
+    desk.put({"id": 2}, {"id": 3, "owner": "w7"}, {"id": 4})
+    assert outlook(desk.store().scan(), [*many, BO], refuses_for).stuck["3"] == "no"
+    assert asked == ["w49", "bo"]
+
+
 def test_why_not_says_what_is_in_the_way(desk: Desk) -> None:
     desk.put(
         {"id": 1},

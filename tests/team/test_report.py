@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from runner.board.board import Board
-from runner.board.outlook import outlook
+from runner.board.outlook import RefusesFor, outlook
 from runner.board.task import Claimant
 from runner.core.layout import Layout
 from runner.team.outcome import Done, Outcome, Usage
@@ -27,10 +27,12 @@ async def finish(assignment: Assignment, mate: Teammate) -> Outcome:
     return Done(usage=Usage(turns=2, tool_calls=3, input_tokens=10, output_tokens=5, usd=0.5))
 
 
-async def rows(layout: Layout, only: frozenset[str] | None = None) -> dict[str, TaskRow]:
+async def rows(
+    layout: Layout, only: frozenset[str] | None = None, refuses_for: RefusesFor | None = None
+) -> dict[str, TaskRow]:
     board = Board(layout, clock=FakeClock())
     snapshot = await board.scan(settle=True)
-    view = outlook(snapshot, [Claimant(name="ann", role="worker")], None, only)
+    view = outlook(snapshot, [Claimant(name="ann", role="worker")], refuses_for, only)
     found = judge(snapshot, view, only=only, agents={}, left="not done: because")
     return {str(row.id): row for row in found}
 
@@ -127,6 +129,34 @@ async def test_each_undone_task_has_its_reason(tmp_path: Path) -> None:
     assert "what" in str(found["7"].reason)
     assert found["10"].verdict == "failed"
     assert {row.verdict for key, row in found.items() if key != "10"} == {"undone"}
+
+
+async def test_what_only_role_or_admission_keep_back_is_unclaimable(tmp_path: Path) -> None:
+    layout = make_board(
+        tmp_path,
+        [
+            {"id": 1, "agent": "gone"},
+            {"id": 2, "required_role": "coder"},
+            {"id": 3, "owner": "ann", "agent": "gone"},
+            {"id": 4, "owner": "bob", "agent": "gone"},
+            {"id": 5, "blockedBy": [1], "agent": "gone"},
+            {"id": 6, "retryAt": "2026-01-01T01:00:00Z", "agent": "gone"},
+            {"id": 7},
+        ],
+    )
+
+    found = await rows(layout, None, lambda claimant: lambda task: task.agent and "no such agent")
+
+    assert {key: (row.state, row.reason) for key, row in found.items()} == {
+        "1": ("unclaimable", "no such agent"),
+        "2": ("unclaimable", "needs role coder"),
+        "3": ("unclaimable", "no such agent"),
+        "4": ("assigned", "assigned to bob"),
+        "5": ("blocked", "blocked by 1 (pending)"),
+        "6": ("waiting", "retried from 01:00:00 UTC on, after attempt 0"),
+        "7": ("ready", "not done: because"),
+    }
+    assert {row.verdict for row in found.values()} == {"undone"}
 
 
 async def test_a_file_that_is_no_task_counts_as_undone(tmp_path: Path) -> None:
