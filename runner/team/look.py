@@ -33,15 +33,9 @@ class Look:
     coming: tuple[Task, ...]
     until: datetime | None
 
-    def offers(
-        self, claimant: Claimant, only: frozenset[Key] | None, taken: frozenset[Key]
-    ) -> Iterator[Task]:
-        """Tasks that this claimant could claim as far as the files say, without those `taken`."""
-        return (
-            task
-            for task in self.free
-            if task.key not in taken and unfit(task, claimant, None, only) is None
-        )
+    def offers(self, claimant: Claimant, only: frozenset[Key] | None) -> Iterator[Task]:
+        """Tasks that this claimant could claim as far as the files say."""
+        return (task for task in self.free if unfit(task, claimant, None, only) is None)
 
     def holds_for(self, now: Snapshot) -> bool:
         """Whether a later snapshot leads to the same look."""

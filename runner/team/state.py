@@ -102,11 +102,6 @@ class RunState:
         """Who may sit in this run, present or not."""
         return [seat.teammate.claimant for seat in self.seats if not seat.dismissed]
 
-    @property
-    def taken(self) -> frozenset[Key]:
-        """Tasks that this run works on."""
-        return frozenset(fence.key for fence in self._fences())
-
     def on_event(self, line: dict[str, Any]) -> None:
         """Listens to the journal, on any thread: what happens here wakes who is idle."""
         if line["event"].startswith(("task.", "message.")) and line["event"] not in _QUIET_EVENTS:
@@ -258,11 +253,17 @@ class RunState:
                     self.trouble("nothing_claimed", error)
 
     def _has_something_for(self, claimant: Claimant) -> bool:
-        if not self.claims:
-            return False
         look = self.looks.latest
-        first = next(look.offers(claimant, self.only, self.taken), None)
-        return bool(look.stale) or first is not None
+        return self.claims and (bool(look.stale) or any(True for _ in self.offers(look, claimant)))
+
+    def offers(self, look: Look, claimant: Claimant) -> Iterator[Task]:
+        """What a look has for this claimant, without the tasks that this run works on by now."""
+        taken: frozenset[Key] | None = None
+        for task in look.offers(claimant, self.only):
+            if taken is None:  # not before: of hundreds who are idle most find nothing to compare
+                taken = frozenset(fence.key for fence in self._fences())
+            if task.key not in taken:
+                yield task
 
     async def clock_stands_still(self, seat: Seat) -> bool:
         """Whether work that this teammate could do is on its way."""

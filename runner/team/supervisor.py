@@ -153,7 +153,7 @@ class Supervisor:
         idle = [one.teammate.claimant for one in state.live_seats if not one.busy]
         offers = [
             task
-            for task in look.offers(claimant, state.only, state.taken)
+            for task in state.offers(look, claimant)
             if all(unfit(task, one, None, state.only) is not None for one in idle)
         ]
         return bool(offers) and await state.admits_one(claimant, offers)
