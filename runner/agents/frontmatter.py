@@ -54,18 +54,19 @@ def read_front_matter(data: bytes, file: str, *, strict: bool = False) -> FrontM
         fields, lines = limit_lines(head) | fields, lines | found
         warnings += tuple(_cut_short(head, fields, found, numbers))
     except NotOneMapping as error:
-        raise AgentFileInvalid(file, str(error), line=_number(numbers, error.line)) from error
+        line = None if error.line is None else numbers[error.line]
+        raise AgentFileInvalid(file, str(error), line=line) from error
     except Unparsable as error:
-        number = _number(numbers, error.line)
+        line = None if error.line is None else numbers[error.line]
         if strict:
-            raise AgentFileInvalid(file, f"not YAML: {error}", line=number) from error
+            raise AgentFileInvalid(file, f"not YAML: {error}", line=line) from error
         fallback = True
         fields, repeated = read_lines(head)
-        where = "" if number is None else f"line {number}: "
+        where = "" if line is None else f"line {line}: "
         warnings += (f"{where}not YAML: {error}; read line by line instead",)
     return FrontMatter(
         fields=fields,
-        lines={key: numbers[line] for key, line in lines.items()},
+        lines={key: numbers[at] for key, at in lines.items()},
         repeated=repeated,
         body=body,
         fallback=fallback,
@@ -86,11 +87,6 @@ def _cut_short(
                     f"line {numbers[lines[key]]}: `{key}` ends before the #, which starts a "
                     "comment; put it in quotes if it is part of the text"
                 )
-
-
-def _number(numbers: Sequence[int], line: int | None) -> int | None:
-    """The line of the file for a line of the front matter; the parser may stop below the last."""
-    return None if line is None else numbers[min(line, len(numbers) - 1)]
 
 
 def decode(data: bytes, file: str) -> tuple[str, tuple[str, ...]]:

@@ -76,7 +76,7 @@ def load_mapping(text: str) -> Loaded:
         value = reader.document()
     except yaml.YAMLError as error:
         what = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise Unparsable(what, _error_line(error)) from error
+        raise Unparsable(what, _line(text, getattr(error, "problem_mark", None))) from error
     if value is None:
         return Loaded({}, (), {})
     if not isinstance(value, dict):
@@ -91,6 +91,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.repeated: list[str] = []
         self.lines: dict[str, int] = {}
+        self._text = text
         # The parser drops the newline of a block scalar that ends without one.
         self._events: Iterator[yaml.Event] = yaml.parse(text + "\n", Loader=_LOADER)
         self._anchors: dict[str, tuple[Any, int]] = {}
@@ -109,14 +110,16 @@ class _Reader:
         try:
             event = next(self._events)
         except yaml.YAMLError as error:
-            raise NotOneMapping(_SEVERAL, _error_line(error)) from error
+            mark = getattr(error, "problem_mark", None)
+            raise NotOneMapping(_SEVERAL, _line(self._text, mark)) from error
         if not isinstance(event, yaml.StreamEndEvent):
-            raise NotOneMapping(_SEVERAL, _line(event))
+            raise NotOneMapping(_SEVERAL, _line(self._text, event.start_mark))
 
     def _node(self, event: yaml.Event, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise NotOneMapping(
-                f"the front matter is nested more than {MAX_DEPTH} levels deep", _line(event)
+                f"the front matter is nested more than {MAX_DEPTH} levels deep",
+                _line(self._text, event.start_mark),
             )
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event)
@@ -152,7 +155,7 @@ class _Reader:
                 merged += value if isinstance(value, list) else [value]
                 continue
             if depth == 0:
-                self.lines[key] = _line(event)
+                self.lines[key] = _line(self._text, event.start_mark) or 0
                 if key in found:
                     self.repeated.append(key)
             found[key] = value
@@ -180,14 +183,9 @@ class _Reader:
             raise NotOneMapping("the front matter grows without bound through its aliases")
 
 
-def _error_line(error: yaml.YAMLError) -> int | None:
-    mark = getattr(error, "problem_mark", None)
-    return None if mark is None else int(mark.line)
-
-
-def _line(event: Any) -> int:
-    """Where an event starts; the parser gives all of them a mark, though it promises none."""
-    return int(event.start_mark.line)
+def _line(text: str, mark: Any) -> int | None:
+    """The line of a place in `text`. The parser's own number counts breaks that are none to us."""
+    return None if mark is None else text.count("\n", 0, mark.index)
 
 
 def _is_mergeable(value: Any) -> bool:

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from runner.agents.definition import parse_agent
 
-KEYS = ["name", "description", "tools", "spawns", "model", "output", "thinkingLevel", "x-y"]
+KEYS = (
+    "name description tools disallowed-tools spawns model output thinkingLevel permissionMode x-y"
+).split()
 VALUES = [
     "a",
     "a: b",
@@ -66,6 +68,9 @@ def test_any_bytes_have_one_answer_that_json_can_hold(data: bytes) -> None:
     parsed = parse_agent(data, "f.md", "project")
     assert parsed == parse_agent(data, "f.md", "project")
     assert (parsed.definition is None) != (parsed.reason is None)
+    if parsed.line is not None:
+        assert 1 <= parsed.line <= data.count(b"\n") + data.count(b"\r") + 1
+        assert (parsed.reason or "").startswith(f"line {parsed.line}: ")
     if parsed.definition is not None:
         json.dumps(parsed.definition.to_json(), allow_nan=False)
         assert parsed.definition.name.strip()

@@ -148,6 +148,7 @@ def test_a_block_in_a_broken_file_that_cannot_be_read_is_no_description() -> Non
         ("---\nname: a\ndescription: d\n'tools' : {a: b}\n---\n", 4),
         ("---\n{name: a,\n description: 5}\n---\n", 3),
         ("---\n# c\n- a\n---\n", 2),
+        ("---\nname: 'a\u2028b\x85c'\ndescription: 5\n---\n", 3),
         ("---\na: b\n...\nc: d\n---\n", 4),
         ("\n---\nname: a\n", 2),
         ("---\nname: a\nx: " + "[" * 200 + "]" * 200 + "\n---\n", 3),
@@ -174,7 +175,7 @@ def test_the_warning_about_broken_yaml_names_the_line_of_the_file() -> None:
     (warning,) = parse_agent(text.encode(), "f", "user").warnings
     assert warning.startswith("line 5: not YAML: ")
     (warning,) = parse_agent(b"---\nname: a\ndescription: [d\n---\nx", "f", "user").warnings
-    assert warning.startswith("line 4: not YAML: ")
+    assert warning.startswith("line 3: not YAML: ")
 
 
 def test_broken_yaml_without_a_place_names_no_line() -> None:

@@ -114,3 +114,18 @@ def test_threads_that_read_while_files_change_see_whole_files_and_the_last_at_th
     assert {len(value[0]) for value in seen if value} <= {len("user:a.md:000")} | {
         len("a.md: cannot be read: No such file or directory")
     }
+
+
+def test_one_file_that_cannot_be_looked_at_has_its_reason(tmp_path: Path) -> None:
+    (tmp_path / "ring").symlink_to("ring")
+    value = reader().kept_file(tmp_path / "ring", "user")
+    assert value == "ring: cannot be read: Too many levels of symbolic links"
+    assert reader().kept_file(Path("nul\0"), "user") == "nul\0: cannot be read: embedded null byte"
+
+
+def test_many_directories_do_not_pile_up(tmp_path: Path) -> None:
+    kept = reader()
+    for number in range(1_001):
+        kept.kept_file(Path("nul\0", str(number)), "user")
+    write(tmp_path, "a.md", "x")
+    assert kept.directory(Place(tmp_path, "user")) == ("user:a.md:x",)
