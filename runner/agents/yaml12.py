@@ -92,6 +92,7 @@ class _Reader:
         self.repeated: list[str] = []
         self.lines: dict[str, int] = {}
         self._text = text
+        self._counted = (0, 0)  # a place in the text, and the line there
         # The parser drops the newline of a block scalar that ends without one.
         self._events: Iterator[yaml.Event] = yaml.parse(text + "\n", Loader=_LOADER)
         self._anchors: dict[str, tuple[Any, int]] = {}
@@ -155,7 +156,7 @@ class _Reader:
                 merged += value if isinstance(value, list) else [value]
                 continue
             if depth == 0:
-                self.lines[key] = _line(self._text, event.start_mark) or 0
+                self.lines[key] = self._line_of_key(event.start_mark.index)
                 if key in found:
                     self.repeated.append(key)
             found[key] = value
@@ -163,6 +164,12 @@ class _Reader:
             for key, value in mapping.items():
                 found.setdefault(key, value)
         return found
+
+    def _line_of_key(self, at: int) -> int:
+        """Keys come one below the other, so the lines above the last one are not counted again."""
+        before, line = self._counted
+        self._counted = at, line + self._text.count("\n", before, at)
+        return self._counted[1]
 
     def _key(self, event: yaml.Event, depth: int) -> tuple[str, bool]:
         value = self._node(event, depth + 1)

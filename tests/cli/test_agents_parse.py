@@ -145,6 +145,13 @@ def test_what_is_no_file_to_read_has_its_reason(tmp_path: Path, path: bytes, rea
     assert good["valid"]
 
 
+def test_a_megabyte_of_keys_is_read_in_time_that_grows_with_its_size(tmp_path: Path) -> None:
+    lines = [f"k{number}:" for number in range(110_000)]
+    write(tmp_path, "keys.md", agent("keys", *lines))
+    (one,) = call_json(tmp_path, "parse", "keys.md")
+    assert (one["valid"], one["fallback"]) == (True, False)
+
+
 def test_file_names_of_every_kind_are_named_in_the_answer(tmp_path: Path) -> None:
     names = ["-.md", "--json.md", " a .md", "tab\t.md", "[bold].md", "日本.md", "$(id).md"]
     for name in names:
