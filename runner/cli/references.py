@@ -74,12 +74,15 @@ def unknown_roles(snapshot: Snapshot, settings: Settings) -> Iterator[Problem]:
 
 
 def team_problems(layout: Layout, settings: Settings, names: Sequence[str]) -> Iterator[Problem]:
-    """What the settings name and is not here: agents of members, models."""
+    """What the settings name and is not here: agents, models."""
     for member in settings.members:
         if member.agent is not None:
             reason = explained_absence(member.agent, names, settings.disabled_agents)
             if reason is not None:
                 yield _of_team("error", "unknown-agent", f"member {member.name}: {reason}")
+    for name in sorted(settings.disabled_agents):
+        if reason := explained_absence(name, names, ()):
+            yield _of_team("warning", "bad-field", f"disabled_agents: {reason}")
     if settings.model is not None:
         yield from _unusable_model(layout, settings, "model", None)
     for alias in settings.models:
