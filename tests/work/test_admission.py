@@ -44,16 +44,68 @@ async def reason(stage: Stage) -> Callable[..., Any]:
     return ask
 
 
-async def test_a_plain_task_is_not_refused(reason: Callable[..., Any]) -> None:
-    assert await reason() is None
+@pytest.mark.parametrize("fields", [{}, {"run": "true", "agent": "no-such-agent"}])
+async def test_a_plain_task_and_a_command_are_not_refused(
+    reason: Callable[..., Any], fields: dict[str, Any]
+) -> None:
+    assert await reason(**fields) is None
 
 
-async def test_an_unknown_agent_is_refused_with_the_names_there_are(
+@pytest.mark.parametrize(
+    ("agent", "near"), [("Coder", ""), ("Reviewer", "; near: reviewer"), ("PLAN", "; near: plan")]
+)
+async def test_an_unknown_agent_is_refused_with_the_names_there_are_and_those_that_are_near(
+    reason: Callable[..., Any], agent: str, near: str
+) -> None:
+    assert await reason(agent=agent) == (
+        f'Unknown agent "{agent}". '
+        f"Available: explore, plan, designer, reviewer, task, quick_task{near}"
+    )
+
+
+async def test_an_agent_that_is_switched_off_is_refused_also_as_anybodys_default(
     reason: Callable[..., Any],
 ) -> None:
-    assert await reason(agent="Coder") == (
-        'Unknown agent "Coder". Available: explore, plan, designer, reviewer, task, quick_task'
+    settings = {"disabled_agents": frozenset({"task", "plan"})}
+    names = "explore, designer, reviewer, quick_task"
+
+    assert await reason(settings=settings, agent="plan") == (
+        f'Agent "plan" is switched off by disabled_agents. Available: {names}'
     )
+    assert await reason(settings=settings) == (
+        f'Agent "task" is switched off by disabled_agents. Available: {names}'
+    )
+
+
+async def test_plan_mode_is_no_reason_to_refuse(stage: Stage, reason: Callable[..., Any]) -> None:
+    stage.agent("planner", permissionMode="plan")
+
+    assert await reason(agent="planner") is None
+
+
+async def test_within_a_look_an_agent_is_worked_out_once_and_the_next_sees_what_changed(
+    stage: Stage,
+) -> None:
+    stage.agent("odd", tools="teleport")
+    snapshot = await board(stage, {"id": 1, "agent": "odd"}, {"id": 2, "agent": "odd"})
+    rules = admission(stage)
+    look = rules.refuses_for(ANN)
+    first = look(snapshot.tasks["1"])
+    stage.agent("odd")
+
+    assert first is not None
+    assert look(snapshot.tasks["2"]) == first
+    assert rules.refuses_for(ANN)(snapshot.tasks["2"]) is None
+
+
+async def test_a_choice_is_remembered_within_a_look(stage: Stage) -> None:
+    (stage.root / "s.yaml").write_text("default: []", encoding="utf-8")
+    snapshot = await board(stage, {"id": 1}, {"id": 2})
+    selection = admission(stage, model="script/s.yaml").select()
+    one = selection.for_claimant(snapshot.tasks["1"], ANN)
+    (stage.root / "s.yaml").unlink()
+
+    assert selection.for_claimant(snapshot.tasks["2"], ANN).choice is one.choice
 
 
 @pytest.mark.parametrize(
@@ -61,7 +113,6 @@ async def test_an_unknown_agent_is_refused_with_the_names_there_are(
     [
         ({}, {"isolation": True}, "own worktrees are not part of this version"),
         ({"run": "true"}, {"isolation": True}, "isolation in the settings"),
-        ({"agent": "task"}, {"disabled_agents": frozenset({"task"})}, "switched off"),
         ({"schema": {"type": "flot"}}, {}, "the schema of the task cannot be used"),
         ({}, {"schema": {"elements": 1}}, "the schema in team.yaml cannot be used"),
         ({}, {"model": "openai/x"}, "provider openai is not part of this version"),

@@ -55,6 +55,38 @@ def test_the_reason_of_a_choice_says_what_was_passed_over(base: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("patterns", "default", "name", "source"),
+    [
+        (["inherit"], "script/b.yaml", "script/p.yaml", "the agent's list"),
+        (["nobody/x", "pi/inherit"], "script/b.yaml", "script/p.yaml", "the agent's list"),
+        (["mine"], "script/b.yaml", "script/p.yaml", "the agent's list"),
+        (["script/a.yaml"], None, "script/a.yaml", "the agent's list"),
+        (None, "script/b.yaml", "script/b.yaml", "the team's default"),
+        (["opus"], "script/b.yaml", "script/b.yaml", "the team's default"),
+        (None, None, "script/p.yaml", "the parent's model"),
+        (["opus"], "script/gone.yaml", "script/p.yaml", "the parent's model"),
+    ],
+)
+def test_a_child_may_inherit_its_parents_model_which_is_also_the_last_resort(
+    base: Path, patterns: list[str] | None, default: str | None, name: str, source: str
+) -> None:
+    parent = ScriptedModel(name="script/p.yaml")
+    aliases = {**ALIASES, "mine": ("inherit",)}
+    choice = Models(Settings(model=default, models=aliases), base_dir=base).choose(patterns, parent)
+
+    assert choice.model.name == name
+    assert (choice.model is parent) == (name == "script/p.yaml")
+    assert f"({source})" in choice.reason
+
+
+def test_an_alias_called_inherit_goes_before_the_parent(base: Path) -> None:
+    models = Models(Settings(models={"inherit": ("script/a.yaml",)}), base_dir=base)
+    parent = ScriptedModel(name="script/p.yaml")
+
+    assert models.choose(["pi/inherit"], parent).model.name == "script/a.yaml"
+
+
+@pytest.mark.parametrize(
     ("patterns", "default", "why"),
     [
         (None, None, "no default model is set"),
