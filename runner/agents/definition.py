@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from runner.agents.fields import Fields
 from runner.agents.frontmatter import FrontMatter, NoFrontMatter, read_front_matter
-from runner.agents.rules import ToolRule, read_rules
+from runner.agents.rules import ToolRule, read_rules, rules_of_limit
 from runner.errors import AgentFileInvalid, BundledAgentBroken
 
 Source = Literal["bundled", "user", "project"]
@@ -56,7 +56,7 @@ class AgentDefinition:
     @property
     def disallowed_rules(self) -> tuple[ToolRule, ...]:
         """The entries of `disallowedTools`."""
-        return read_rules(self.disallowed_tools)
+        return rules_of_limit(self.disallowed_tools)
 
     def with_tools(self, written: tuple[str, ...]) -> AgentDefinition:
         """The same agent with an explicit list of tools, as it would be written in a file."""

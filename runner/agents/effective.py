@@ -207,21 +207,26 @@ class _Rights:
 
     def forbid(self, definition: AgentDefinition) -> None:
         for rule in definition.disallowed_rules:
-            if rule.name != "*" and not is_known(rule.name):
-                why = missing(rule.name)
-                self.dropped.append(f"disallowedTools {rule.written}: {why}; it forbids nothing")
-            if rule.name == TASK and rule.parts:
-                denied = self.spawns.denied | frozenset(rule.parts)
-                self.spawns = SpawnPolicy(allowed=self.spawns.allowed, denied=denied)
-                continue
-            if rule.parts is not None and rule.name in self.names:
+            self._forbid_one(rule)
+        if TASK not in self.names:
+            self.end_spawns()
+
+    def _forbid_one(self, rule: ToolRule) -> None:
+        if rule.name == "*":
+            self.names.clear()
+        elif not is_known(rule.name):
+            why = missing(rule.name)
+            self.dropped.append(f"disallowedTools {rule.written}: {why}; it forbids nothing")
+        elif rule.name == TASK and rule.parts:
+            denied = self.spawns.denied | frozenset(rule.parts)
+            self.spawns = SpawnPolicy(allowed=self.spawns.allowed, denied=denied)
+        elif rule.name in self.names:
+            self.names.discard(rule.name)
+            if rule.parts is not None:
                 self.dropped.append(
                     f"disallowedTools {rule.written}: a part cannot be forbidden; "
                     f"the whole of {rule.name} is left out"
                 )
-            self.names -= set(TOOLS) if rule.name == "*" else {rule.name}
-        if TASK not in self.names:
-            self.end_spawns()
 
     def keep_within(self, parent: EffectiveAgent) -> None:
         self.names &= set(parent.tools)

@@ -29,6 +29,20 @@ def read_rules(items: Iterable[str]) -> tuple[ToolRule, ...]:
     return tuple(_rule(entry) for entry in _joined(items))
 
 
+def rules_of_limit(items: Iterable[str]) -> tuple[ToolRule, ...]:
+    """The rules of a list that forbids, read so that no slip of the pen hides one of them.
+
+    What stands in parentheses that do not match, or is separated by blanks only, counts alone.
+    """
+    return tuple(rule for found in read_rules(items) for rule in _separated(found))
+
+
+def _separated(rule: ToolRule) -> tuple[ToolRule, ...]:
+    if rule.written.count("(") == 1 and rule.written.endswith(")"):
+        return (rule,)
+    return tuple(_rule(piece) for piece in rule.written.replace(",", " ").split())
+
+
 def _joined(items: Iterable[str]) -> Iterator[str]:
     """Whole entries; one whose parenthesis is never closed ends with the list."""
     pieces: list[str] = []
@@ -46,6 +60,7 @@ def _rule(written: str) -> ToolRule:
     name, parenthesis, inside = written.partition("(")
     if not parenthesis:
         return ToolRule(name=canonical(name), parts=None, written=written)
-    items = inside[:-1].split(",") if inside.endswith(")") else []
+    is_closed = inside.endswith(")") and written.count("(") == written.count(")")
+    items = inside[:-1].split(",") if is_closed else []
     parts = tuple(text for item in items if (text := item.strip()))
     return ToolRule(name=canonical(name), parts=None if parts in _WHOLE else parts, written=written)

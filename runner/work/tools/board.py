@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 async def _create_task(arguments: Mapping[str, Any], context: ToolContext) -> str:
     own = context.agent
     if "verify" in arguments and not own.runs_anything:
-        raise ToolError("verify holds commands; only an agent that has bash without limits may set it")
+        raise ToolError(
+            "verify holds commands; only an agent that has bash without limits may set it"
+        )
     fields = {**arguments, "subject": arguments["subject"].strip()}
     _check_schema(fields)
     await _check_blockers(fields, context)

@@ -50,7 +50,9 @@ def permitted(command: str, limits: Iterable[Patterns]) -> list[str]:
     words = split(command)
     for patterns in limits:
         if not allowed(words, patterns):
-            raise ToolError(f"you may not run {command.strip(_AROUND)[:_SHOWN]}; {described(patterns)}")
+            raise ToolError(
+                f"you may not run {command.strip(_AROUND)[:_SHOWN]}; {described(patterns)}"
+            )
     return words
 
 
