@@ -156,7 +156,7 @@ class _Reader:
                 merged += value if isinstance(value, list) else [value]
                 continue
             if depth == 0:
-                self.lines[key] = self._line_of_key(event.start_mark.index)
+                self.lines[key] = self._line_of_key(event.start_mark)
                 if key in found:
                     self.repeated.append(key)
             found[key] = value
@@ -165,10 +165,10 @@ class _Reader:
                 found.setdefault(key, value)
         return found
 
-    def _line_of_key(self, at: int) -> int:
+    def _line_of_key(self, mark: Any) -> int:
         """Keys come one below the other, so the lines above the last one are not counted again."""
         before, line = self._counted
-        self._counted = at, line + self._text.count("\n", before, at)
+        self._counted = mark.index, line + self._text.count("\n", before, mark.index)
         return self._counted[1]
 
     def _key(self, event: yaml.Event, depth: int) -> tuple[str, bool]:
