@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,6 +41,9 @@ def limited(stage: Stage) -> Stage:
         ".xcsh/agents/coder.md",
         ".claude/agents/new.md",
         ".Codex/config.toml",
+        ".codex/agents/new.toml",
+        ".claude/commands/new.md",
+        ".xcsh/plugins/installed_plugins.json",
         "deep/.gemini/agents/new.md",
         "gem/agents/new.md",
         "shared/agent.md",
@@ -55,6 +60,64 @@ async def test_an_agent_without_bash_gives_itself_no_more_rights(limited: Stage,
 
     assert REFUSED in told(limited.scripted, 1)
     assert (limited.root / path).exists() is there
+
+
+def install(stage: Stage, root: Path, *, enabled: bool = True) -> None:
+    """Name a plugin in the registry of the home directory, which is itself behind a link."""
+    (stage.root / "settings").mkdir()
+    (stage.root / "home/.claude").mkdir()
+    (stage.root / "home/.claude/plugins").symlink_to("../../settings")
+    entry = {"scope": "user", "installPath": str(root), "enabled": enabled}
+    registry = {"version": 2, "plugins": {"kit@market": [entry]}}
+    (stage.root / "settings/installed_plugins.json").write_text(json.dumps(registry))
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize(
+    "path",
+    ["kit/agents/new.md", "kit/commands/go.md", "more/agent.md", "settings/installed_plugins.json"],
+)
+async def test_what_plugins_bring_is_not_written_without_bash(
+    limited: Stage, path: str, enabled: bool
+) -> None:
+    (limited.root / "kit/agents").mkdir(parents=True)
+    (limited.root / "kit/agents/linked.md").symlink_to("../../more/agent.md")
+    (limited.root / "kit/readme.md").write_text("x")
+    install(limited, limited.root / "kit", enabled=enabled)
+
+    await limited.do(
+        call("write", path=path, content="x"),
+        call("write", path="kit/readme.md", content="y"),
+        submit(1),
+    )
+
+    assert REFUSED in told(limited.scripted, 1)
+    assert (limited.root / "kit/readme.md").read_text() == "y"
+
+
+@pytest.mark.parametrize("path", ["later/new.md", "orders/go.md", "user/a.md", "one.toml"])
+async def test_links_to_what_is_not_there_yet_count(limited: Stage, path: str) -> None:
+    (limited.root / ".claude").mkdir()
+    (limited.root / ".claude/agents").symlink_to("../later")
+    (limited.root / ".claude/commands").symlink_to("../orders")
+    (limited.root / "orders").mkdir()
+    (limited.root / "user").mkdir()
+    (limited.root / "home/.gemini").mkdir()
+    (limited.root / "home/.gemini/agents").symlink_to("../../user")
+    (limited.root / ".codex/agents").mkdir(parents=True)
+    (limited.root / ".codex/agents/a.toml").symlink_to("../../one.toml")
+
+    await limited.do(call("write", path=path, content="x"), submit(1))
+
+    assert REFUSED in told(limited.scripted, 1)
+
+
+async def test_an_agent_whose_bash_has_limits_may_not_write_them(limited: Stage) -> None:
+    limited.agent("coder", tools="write, Bash(git:*)")
+
+    await limited.do(call("write", path="team.yaml", content="x"), submit(1))
+
+    assert REFUSED in told(limited.scripted, 1)
 
 
 async def test_an_edit_is_refused_like_a_write_and_reading_is_allowed(limited: Stage) -> None:

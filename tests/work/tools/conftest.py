@@ -56,6 +56,8 @@ AGENTS = {
     "task": make_agent("task"),
     "coder": make_agent("coder", ("read", "write", "create_task", "submit_result")),
     "reader": make_agent("reader", ("read", "submit_result")),
+    "git": make_agent("git", ("bash(git:*)", "create_task", "submit_result")),
+    "gitlog": make_agent("gitlog", ("bash(git log:*)", "submit_result")),
     "starter": make_agent("starter", ("read", "submit_result"), spawns="*", has_spawns=True),
 }
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from runner.agents.effective import effective_agent
 from runner.core.events import read_journal
 from runner.errors import ToolError
 from runner.testing import make_board
@@ -61,6 +63,31 @@ async def test_a_created_task_has_no_more_rights_than_its_creator(bench: Bench) 
     assert task_file(bench, 1)["agent"] == "reader"
 
 
+async def test_an_agent_with_command_limits_is_limited(bench: Bench) -> None:
+    use(bench, "git")
+
+    with pytest.raises(ToolError, match="only an agent that has bash without limits"):
+        await bench("create_task", subject="x", verify=["true"])
+    with pytest.raises(ToolError, match=r"agent 'task' may use .*commands of every kind"):
+        await bench("create_task", subject="x", agent="task")
+    await bench("create_task", subject="x", agent="gitlog")
+    await bench("create_task", subject="y")
+
+    assert [task_file(bench, number)["agent"] for number in (1, 2)] == ["gitlog", "git"]
+
+
+async def test_a_subagent_creates_no_task_with_more_rights_than_it_was_left(bench: Bench) -> None:
+    definition = bench.context.find_agent("coder").definition
+    child = effective_agent(definition, max_depth=2, parent=bench.context.find_agent("reader"))
+    bench.change(agent=replace(child, tools=("read", "create_task")))
+
+    with pytest.raises(ToolError, match=r"agent 'coder' may use write, which you may not"):
+        await bench("create_task", subject="x")
+    await bench("create_task", subject="x", agent="reader")
+
+    assert task_file(bench, 1)["agent"] == "reader"
+
+
 async def test_a_task_of_a_limited_agent_runs_with_that_agent(bench: Bench) -> None:
     use(bench, "coder")
 
@@ -70,7 +97,7 @@ async def test_a_task_of_a_limited_agent_runs_with_that_agent(bench: Bench) -> N
 
 
 async def test_an_unknown_agent_is_refused_with_the_names_there_are(bench: Bench) -> None:
-    with pytest.raises(ToolError, match=r'Unknown agent "nobody"\. Available: coder, reader'):
+    with pytest.raises(ToolError, match=r'Unknown agent "nobody"\. Available: coder, git, gitlog, reader'):
         await bench("create_task", subject="x", agent="nobody")
 
     assert list((bench.root / ".tasks").glob("task_*")) == []
