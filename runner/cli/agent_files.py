@@ -93,7 +93,10 @@ def _file(found: FoundFile, names: Collection[str], setting: AgentSetting) -> di
         "unknownKeys": list(parsed.unknown_keys),
         "unknownTools": _unknown_tools(agent) if agent else [],
         "model": None if model is None else {"name": model.name, "reason": model.reason},
-        "warnings": [*warnings_of(parsed, effective, names), *_model_warnings(model)],
+        "warnings": [
+            *warnings_of(parsed, effective, names),
+            *(_model_warnings(model, found) if model else ()),
+        ],
         "problem": found.state == "skipped" or obstacle is not None,
     }
 
@@ -104,9 +107,14 @@ def _unknown_tools(agent: AgentDefinition) -> list[str]:
     return [rule.written for rule in rules if rule.name != "*" and not is_known(rule.name)]
 
 
-def _model_warnings(model: ChosenModel | None) -> Iterator[str]:
-    if model is not None and not model.is_own:
-        yield f"model: {model.reason}" if model.name else model.reason
+def _model_warnings(model: ChosenModel, found: FoundFile) -> Iterator[str]:
+    """Bundled agents name aliases that nobody has to set: the team's default is meant too."""
+    if model.is_own:
+        return
+    if model.name is None:
+        yield model.reason
+    elif found.source != "bundled":
+        yield f"model: {model.reason}"
 
 
 def _repeated(repeated: RepeatedPlace) -> dict[str, Any]:

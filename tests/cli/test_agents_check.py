@@ -152,6 +152,15 @@ def test_a_model_that_cannot_be_reached_is_told(
     assert file["problem"] is False
 
 
+def test_aliases_of_bundled_agents_are_no_mistake_of_the_user(tmp_path: Path) -> None:
+    (tmp_path / ".tasks").mkdir()
+    write(tmp_path, "s.yaml", "default: []")
+    write(tmp_path, "team.yaml", "model: script/s.yaml")
+    files = {file["name"]: file for file in call_json(tmp_path, "check")["files"]}
+    assert "smol" in files["explore"]["model"]["reason"]
+    assert all(file["warnings"] == [] for file in files.values())
+
+
 def test_settings_that_cannot_be_read_leave_models_alone(tmp_path: Path) -> None:
     (tmp_path / ".tasks").mkdir()
     write(tmp_path, "team.yaml", "nonsense: 1")

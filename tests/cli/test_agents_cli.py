@@ -165,3 +165,13 @@ def test_show_of_a_schema_that_cannot_be_used_says_so(tmp_path: Path) -> None:
 def test_show_of_an_unknown_name_lists_those_that_there_are(place: Path) -> None:
     with pytest.raises(UnknownAgent, match=r'Unknown agent "Task"\. Available: task, explore'):
         call(place, "show", "Task")
+
+
+def test_agents_that_a_run_would_not_have_are_pointed_out(board: Path) -> None:
+    sub = board / "sub"
+    write(sub, ".claude/agents/c.md", agent("c"))
+    assert call_json(board, "list", at=sub)[0]["name"] == "c"
+    code, _, err = call(board, "show", "c", at=sub)
+    assert code == 0
+    assert f"a run of this board has other agents, those found from {board} upward" in err
+    assert "other agents" not in call(board, "list")[2]
