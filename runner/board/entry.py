@@ -16,6 +16,7 @@ from runner.board.task import Task
 FINISHED = ("completed", "deleted")
 """The states in which a task stays, unless a person reopens it."""
 
+_LEAST_READ = 4096
 _READ_ONLY = "the file is read-only (no write bits)"
 
 
@@ -53,23 +54,28 @@ def signature_of(status: os.stat_result) -> Signature:
     return Signature(status.st_ctime_ns, status.st_size, status.st_ino)
 
 
-def read_content(path: Path) -> Content:
-    """Read a regular file, links not followed. Raises: OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+def read_content(path: Path | str, *, folder: int | None = None) -> Content:
+    """Read a regular file, links not followed. `folder`: the open folder that a name lies in.
+
+    Raises: OSError.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, dir_fd=folder)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
-        with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as stream:
-            writable = bool(status.st_mode & 0o222)
-            return Content(stream.readall(), signature_of(status), writable)
+        parts = []
+        while part := os.read(descriptor, max(status.st_size, _LEAST_READ)):
+            parts.append(part)
+        return Content(b"".join(parts), signature_of(status), bool(status.st_mode & 0o222))
     finally:
         os.close(descriptor)
 
 
-def read_entry(path: Path, content: Content) -> Entry:
-    """What `content` says as the task file `path`."""
-    task, problems = parse_task(path.name, content.data)
+def read_entry(file: str, content: Content) -> Entry:
+    """What `content` says as the task file of this name."""
+    task, problems = parse_task(file, content.data)
     if task is not None and not content.writable:
         task = replace(task, unclaimable=task.unclaimable or _READ_ONLY)
         if task.status not in FINISHED:
@@ -77,32 +83,32 @@ def read_entry(path: Path, content: Content) -> Entry:
                 Problem(
                     severity="warning",
                     kind="bad-field",
-                    file=path.name,
+                    file=file,
                     id=task.id,
                     message=f"{_READ_ONLY}, so the task cannot be worked on",
                 ),
             )
-    return Entry(path.name, content.signature, task, problems)
+    return Entry(file, content.signature, task, problems)
 
 
-def read_now(path: Path) -> Entry | None:
-    """What the file says now, or why it cannot be read; None if there is none."""
+def read_now(file: str, folder: int) -> Entry | None:
+    """What a file of an open folder says, or why it cannot be read; None if there is none."""
     try:
-        return read_entry(path, read_content(path))
+        return read_entry(file, read_content(file, folder=folder))
     except FileNotFoundError:
         return None
     except OSError as error:
         reason = error.strerror or str(error)
     try:
-        status = path.lstat()
+        status = os.stat(file, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:  # only after a lost race: gone since it was opened
         return None
     regular = stat.S_ISREG(status.st_mode)
     problem = Problem(
         severity="error",
         kind="invalid-json" if regular else "not-a-file",
-        file=path.name,
+        file=file,
         id=None,
         message=f"cannot be read: {reason}" if regular else "a link or a folder: not read",
     )
-    return Entry(path.name, signature_of(status), None, (problem,))
+    return Entry(file, signature_of(status), None, (problem,))

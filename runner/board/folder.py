@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,6 +18,8 @@ from runner.core.ids import Key, order_key
 
 Pending = tuple[int, tuple[object, ...], Key]
 Unfinished = tuple[tuple[object, ...], Key]
+
+_MANY = 500
 
 
 class Folder:
@@ -55,29 +59,22 @@ class Folder:
 
         Without `finished` the files of completed and deleted tasks are taken to be as they were.
         """
-        try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            self._take_listing([])
-            return
-        try:
-            listing = os.listdir(descriptor)  # noqa: PTH208 - relative to the open folder
+        with self._opened() as folder:
+            # relative to the open folder: half the cost of a path each
+            listing = os.listdir(folder) if folder is not None else []  # noqa: PTH208
             if listing != self._listing:
                 self._take_listing(listing)
-            changed = self._changed(descriptor, finished=finished)
-        finally:
-            os.close(descriptor)
-        for name in changed:
-            self.refresh(name)
+            if folder is None:
+                return
+            changed = self._changed(folder, finished=finished)
+            with _uncollected() if len(changed) > _MANY else contextlib.nullcontext():
+                for name in changed:
+                    self._read(name, folder)
 
     def refresh(self, name: str) -> Entry | None:
         """Read one file now; None if it is gone. A first failure to parse is not settled."""
-        entry, known = read_now(self.path / name), self.entries.get(name)
-        if entry is not None and entry.task is None and entry.problems[0].kind == "invalid-json":
-            same = known is not None and known.signature == entry.signature
-            entry = replace(entry, settled=same and known is not None and known.settled)
-        self._put(name, entry)
-        return entry
+        with self._opened() as folder:
+            return self._read(name, folder)
 
     def is_current(self, name: str) -> bool:
         """Whether a file is as it was read, or still not there. May be asked on any thread."""
@@ -113,6 +110,28 @@ class Folder:
         items = [item for owner in (name, None) for item in self.pending.get(owner, ())]
         return (self.tasks[key] for _, _, key in items if key in self.tasks)
 
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[int | None]:
+        """A descriptor of the folder; None if there is none."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            yield None
+            return
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _read(self, name: str, folder: int | None) -> Entry | None:
+        entry = read_now(name, folder) if folder is not None else None
+        known = self.entries.get(name)
+        if entry is not None and entry.task is None and entry.problems[0].kind == "invalid-json":
+            same = known is not None and known.signature == entry.signature
+            entry = replace(entry, settled=same and known is not None and known.settled)
+        self._put(name, entry)
+        return entry
+
     def _take_listing(self, listing: list[str]) -> None:
         self._names = [name for name in listing if is_task_file(name)]
         self._known_version = -1
@@ -132,17 +151,15 @@ class Folder:
             signatures = self._known_of(names)
         changed, look = [], os.stat
         for name, known in zip(names, signatures, strict=True):
+            if known is None:
+                changed.append(name)
+                continue
             try:
                 now = look(name, dir_fd=descriptor, follow_symlinks=False)
             except FileNotFoundError:  # only after a lost race: gone since the listing
                 changed.append(name)
                 continue
-            if (
-                known is None
-                or now.st_ctime_ns != known[0]
-                or now.st_ino != known[2]
-                or now.st_size != known[1]
-            ):
+            if now.st_ctime_ns != known[0] or now.st_ino != known[2] or now.st_size != known[1]:
                 changed.append(name)
         return changed
 
@@ -211,6 +228,21 @@ class Folder:
             item = (-task.priority, order_key(key), key)
             self.pending.setdefault(task.owner, Ordered()).add(item)
             self._pending_of[key] = (task.owner, item)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the collector: of thousands of files that are read none becomes garbage.
+
+    It would look for some a dozen times, at nearly the cost of the reading.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _edges(task: Task) -> set[Key]:

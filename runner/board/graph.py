@@ -29,6 +29,8 @@ def open_blockers(task: Task, tasks: Mapping[Key, Task]) -> list[Key]:
 
     The latter by hand, in an editor: the verbs of the board put them back into the list.
     """
+    if not task.blocked_by and "unblockedBy" not in task.raw:
+        return []
     listed = [key for key in task.blocked_by if is_open(tasks.get(key))]
     again = [key for key in unblocked_by(task) if key in tasks and is_open(tasks[key])]
     return list(dict.fromkeys((*listed, *again)))

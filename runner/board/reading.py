@@ -157,7 +157,8 @@ class _Reader:
         return self._id, key
 
     def _check_name(self, key: Key) -> None:
-        if key not in keys_of_name(self._file):
+        usual = f"{PREFIX}{key}{SUFFIX}"
+        if self._file != usual and key not in keys_of_name(self._file):
             self._add(
                 "warning",
                 "name-mismatch",
@@ -215,8 +216,11 @@ class _Reader:
         return read
 
     def _quiet(self, field: str) -> datetime | None:
+        value = self._raw.get(field)
+        if value is None:
+            return None
         try:
-            return fields.moment(self._raw.get(field))
+            return fields.moment(value)
         except fields.NotUnderstood:
             return None
 
@@ -225,9 +229,11 @@ class _Reader:
         return "" if value is None else fields.words(value)
 
     def _warn_beside_run(self, task: Task) -> None:
+        if task.run is None:
+            return
         beside = {"agent": task.agent, "schema": task.schema, "plan": task.plan}
         ignored = [field for field, value in beside.items() if value]
-        if task.run is not None and ignored:
+        if ignored:
             message = f"{', '.join(ignored)} beside run: ignored, a command has no agent"
             self._add("warning", "bad-field", message)
 

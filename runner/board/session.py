@@ -70,7 +70,7 @@ class Session:
         except OSError as error:
             self._folder.refresh(file)
             raise TaskUnreadable(path, error.strerror or str(error)) from error
-        entry = read_entry(path, content)
+        entry = read_entry(file, content)
         if entry.task is None:
             self._folder.refresh(file)
             raise TaskUnreadable(path, entry.problems[0].message)
@@ -88,8 +88,7 @@ class Session:
         self._held.check()
 
     def _written(self, file: str, data: bytes) -> Task:
-        path = self._path(file)
-        entry = read_entry(path, Content(data, signature_of(path.lstat())))
+        entry = read_entry(file, Content(data, signature_of(self._path(file).lstat())))
         self._folder.put(entry)
         if entry.task is None:
             raise AssertionError("unreachable: what is written was a task before")
