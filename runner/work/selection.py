@@ -79,15 +79,24 @@ class Selection:
 
     def refuses_for(self, claimant: Claimant) -> Callable[[Task], str | None]:
         """Why this claimant must not begin a task."""
+        said: dict[str | None, str | None] = {}
 
         def refuses(task: Task) -> str | None:
-            try:
-                self.look_at(task, claimant)
-            except Refusal as refusal:
-                return str(refusal)
-            return None
+            if task.run is not None or task.schema is not None:
+                return self._refusal(task, claimant)
+            # thousands of tasks may name one agent: no exception is raised for each
+            if task.agent not in said:
+                said[task.agent] = self._refusal(task, claimant)
+            return said[task.agent]
 
         return refuses
+
+    def _refusal(self, task: Task, claimant: Claimant) -> str | None:
+        try:
+            self.look_at(task, claimant)
+        except Refusal as refusal:
+            return str(refusal)
+        return None
 
     def look_at(self, task: Task, claimant: Claimant) -> None:
         """Raises: Refusal, when the task cannot be begun by this claimant."""
