@@ -148,3 +148,22 @@ async def test_an_agent_with_bash_may_write_them(limited: Stage) -> None:
 
     assert isinstance(outcome, Done)
     assert outcome.usage.changed_files == (".claude/agents/new.md",)
+
+
+async def test_limits_of_commands_are_told_and_hold_in_an_attempt(limited: Stage) -> None:
+    limited.agent("coder", tools="Bash(echo:*)")
+
+    outcome = await limited.do(
+        call("bash", command="echo a; touch canary"),
+        call("bash", command="touch canary"),
+        call("bash", command="echo 'a; b'"),
+        submit(1),
+    )
+
+    assert isinstance(outcome, Done)
+    (bash,) = [spec for spec in limited.scripted.requests[0].tools if spec.name == "bash"]
+    assert "allowed (* is any text): echo:*." in bash.description
+    assert "';' (a second command or a background one) cannot be used" in told(limited.scripted, 1)
+    assert "you may not run touch canary; allowed" in told(limited.scripted, 2)
+    assert told(limited.scripted, 3).strip() == "a; b"
+    assert not (limited.root / "canary").exists()
