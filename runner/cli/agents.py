@@ -49,7 +49,7 @@ def list_agents(context: click.Context, as_json: bool) -> None:
 @here.as_json
 @click.pass_context
 def show(context: click.Context, name: str, as_json: bool) -> None:
-    """Show one agent: its file, and its tools, model and prompt where it works here."""
+    """Show what one agent is by its file, and what it may do here."""
     discovery = _discover(context)
     try:
         agent = get_agent(discovery, name)
