@@ -12,7 +12,7 @@ from runner.board.graph import open_blockers, unblocked_by
 from runner.board.outlook import claim_order, why_not
 from runner.board.snapshot import Snapshot, State
 from runner.board.task import Claimant, Task
-from runner.cli import boards, here, output, task_edits, task_log, task_states
+from runner.cli import boards, here, output, task_edits, task_import, task_log, task_states
 from runner.cli.tables import print_table
 from runner.core.clock import to_iso
 from runner.core.ids import Key
@@ -24,7 +24,7 @@ command = click.Group(
     commands=[
         *(task_edits.add, task_edits.edit, task_states.claim, task_states.done),
         *(task_states.fail, task_states.release, task_states.retry, task_states.delete),
-        task_log.log,
+        *(task_log.log, task_import.import_tasks),
     ],
     no_args_is_help=False,
     help="Look at the board and change it by hand.",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from runner.board.task import Task
 from runner.errors import UnsafeName, UsageError
 from tests.board.conftest import ADA
 
@@ -167,3 +168,32 @@ def test_a_task_file_with_a_long_name_can_be_written(desk: Desk) -> None:
     (desk.layout.tasks / f"task_{name}.json").write_text('{"id": 1, "subject": "x"}')
     store = desk.store()
     assert store.complete(store.claim(1, ADA).fence).status == "completed"
+
+
+def test_many_are_added_in_one_hold_and_each_that_cannot_be_is_told(desk: Desk) -> None:
+    desk.put({"id": 1, "blocks": []})
+    first, taken, unsafe, nameless, last = desk.store().add_each(
+        [
+            {"id": 5, "subject": "a", "blockedBy": [1]},
+            {"id": "005", "subject": "b"},
+            {"id": "a/b", "subject": "c"},
+            {"id": 6},
+            {"subject": "d"},
+        ]
+    )
+    assert isinstance(first, Task)
+    assert isinstance(last, Task)
+    assert (first.id, last.id, desk.raw(1)["blocks"]) == (5, 6, [5])
+    assert "there already, in task_5.json" in str(taken)
+    assert isinstance(unsafe, UnsafeName)
+    assert "subject: a task needs one line" in str(nameless)
+    assert [line["task"] for line in desk.events("task.added")] == [5, 6]
+
+
+def test_keys_that_are_taken_are_those_of_names_and_those_inside(desk: Desk) -> None:
+    desk.put({"id": 3})
+    desk.path("04").write_text('{"id": "x", "subject": "inner"}')
+    desk.path("y").write_text("broken")
+    store = desk.store()
+    store.scan()
+    assert store.taken() == {"3", "4", "x", "y", "task_y"}
