@@ -81,9 +81,10 @@ class HoldingStore(ReturningStore):
         cannot be parsed and may be half-written gets the benefit of the doubt.
         """
         file = self._file_of(fence)
+        # also one that was not there when somebody looked: a checkout deletes before it writes
+        if file and not self._folder.is_current(file):
+            self._folder.refresh(file)
         entry = self._folder.entries.get(file)
-        if entry is not None and not self._folder.is_current(file):
-            entry = self._folder.refresh(file)
         if entry is not None and entry.task is None:
             self._observer.settle()
             entry = self._folder.entries.get(file)

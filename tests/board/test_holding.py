@@ -298,6 +298,17 @@ def test_a_deleted_file_ends_the_attempt(desk: Desk) -> None:
         store.complete(fence)
 
 
+def test_a_file_that_was_away_when_somebody_looked_is_still_held(desk: Desk) -> None:
+    desk.put({})
+    store = desk.store()
+    fence = store.claim(1, ADA).fence
+    away = desk.path(1).rename(desk.layout.root / "away")
+    assert not store.scan().tasks
+    away.rename(desk.path(1))
+    assert store.holds(fence)
+    assert store.complete(fence).status == "completed"
+
+
 def test_holds_reads_nothing_when_nothing_changed(desk: Desk) -> None:
     desk.put({})
     store = desk.store()
