@@ -236,13 +236,12 @@ def _uncollected() -> Iterator[None]:
 
     It would look for some a dozen times, at nearly the cost of the reading.
     """
-    was_on = gc.isenabled()
+    as_before = gc.enable if gc.isenabled() else gc.disable
     gc.disable()
     try:
         yield
     finally:
-        if was_on:
-            gc.enable()
+        as_before()
 
 
 def _edges(task: Task) -> set[Key]:

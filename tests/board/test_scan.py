@@ -340,6 +340,19 @@ def test_what_is_as_it_was_last_seen_is_no_news(desk: Desk) -> None:
     assert not store.observer.hear(["task_1.json", "task_2.json", "task_9.json"])
 
 
+def test_what_was_told_and_read_since_is_not_read_again(desk: Desk) -> None:
+    desk.put({})
+    store = desk.store()
+    store.observer.rely(30)
+    fence = store.claim(1, ADA).fence
+    desk.change(1, labels=["x"])
+    assert store.observer.hear(["task_1.json"])
+    assert store.holds(fence)
+    seen = store.observer.folder.version
+    assert store.scan().tasks["1"].raw["labels"] == ["x"]
+    assert store.observer.folder.version == seen
+
+
 def test_doubt_and_the_end_of_telling_lead_to_a_sweep(desk: Desk) -> None:
     desk.put({})
     store = desk.store()
