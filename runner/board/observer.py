@@ -87,7 +87,9 @@ class Observer:
         claims. So it gets a tenth of the time at most; whatever is claimed is read again anyway.
         """
         age = self._clock.monotonic() - self._swept_at
-        if age < self._relied_s and self._heed():
+        if age < self._relied_s:
+            if not self._heed():
+                self.sweep()
             return True
         if len(self.folder.entries) > _SMALL_BOARD and age < self._sweep_s * _SWEEP_SHARE:
             return False

@@ -340,6 +340,16 @@ def test_what_is_as_it_was_last_seen_is_no_news(desk: Desk) -> None:
     assert not store.observer.hear(["task_1.json", "task_2.json", "task_9.json"])
 
 
+def test_the_first_look_after_telling_began_sweeps_a_large_board_whole(desk: Desk) -> None:
+    desk.put(*({"id": number, "status": "completed"} for number in range(1, 300)))
+    store = desk.store()
+    desk.clock.tick_s = 0.001
+    store.scan()
+    store.observer.rely(30)
+    desk.change(1, status="pending")
+    assert store.scan().tasks["1"].status == "pending"
+
+
 def test_what_was_told_and_read_since_is_not_read_again(desk: Desk) -> None:
     desk.put({})
     store = desk.store()
