@@ -23,7 +23,8 @@ from runner.errors import SaveFailed, TaskNotFound, TaskUnreadable
 
 _T = TypeVar("_T")
 
-_LEFTOVER_AGE_S = 3600.0
+LEFTOVER_AGE_S = 3600.0
+"""From then on a temporary file belongs to a save that is dead."""
 
 
 def _never() -> bool:
@@ -112,7 +113,7 @@ class BaseStore:
     def _sweep_leftovers(self) -> None:
         if not self._leftovers_swept:
             self._leftovers_swept = True
-            before = self._clock.now().timestamp() - _LEFTOVER_AGE_S
+            before = self._clock.now().timestamp() - LEFTOVER_AGE_S
             sweep_leftovers(self.layout.tasks, older_than=before)
 
     def find(self, task_id: object) -> Task:

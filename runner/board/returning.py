@@ -1,4 +1,7 @@
-"""Claims that nobody holds any more go back; claims that somebody took back by accident stay."""
+"""What a death left half done is put right.
+
+Claims that nobody holds any more go back; those that somebody took back by accident stay.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Callable, Collection
 
 from runner.board import transitions
 from runner.board.base import BaseStore
+from runner.board.graph import is_open
 from runner.board.saving import Changes
 from runner.board.session import Session
 from runner.board.task import Fence, Task
@@ -14,7 +18,7 @@ from runner.errors import ClaimLost, SaveFailed, TaskUnreadable
 
 
 class ReturningStore(BaseStore):
-    """Returns what dead runs and other places left in progress."""
+    """Returns what dead runs and other places left in progress, and tidies after them."""
 
     def take_over(self, only: Collection[Key] | None = None) -> list[Task]:
         """Claims by runs of other places go back, without fault; of `only` where it is given."""
@@ -32,6 +36,45 @@ class ReturningStore(BaseStore):
         """Tasks of dead runs are pending again at once, or failed after one fault too many."""
         self._observer.freshen()
         return self._return_all_stale()
+
+    def tidy(self) -> list[Task]:
+        """Blockers that are done leave the lists of pending tasks, as claims do it one by one."""
+        self._observer.sweep()
+        known = self._folder.tasks
+        listing = [
+            task.file
+            for task in known.values()
+            if task.status == "pending"
+            and any(not is_open(known.get(key)) for key in task.blocked_by)
+        ]
+
+        def tidy_each(session: Session) -> list[Task]:
+            self._rewrite_each(
+                session,
+                listing,
+                lambda task: transitions.unblocking(task, lambda key: not is_open(known.get(key))),
+            )
+            return [task for file in listing if (task := self._folder.entries[file].task)]
+
+        return self._hop(tidy_each) if listing else []
+
+    def note_end(self, task_id: object) -> Task:
+        """Journal how a task ended whose run died before it could; nothing is written into it.
+
+        Raises: TaskNotFound, TaskUnreadable, BoardBusy.
+        """
+        file = self.find(task_id).file
+
+        def note(session: Session) -> Task:
+            session.read(file)
+            task = self.find(task_id)
+            if task.status in ("completed", "failed"):
+                by = task.claim.by if task.claim else task.owner
+                facts = {"error": task.error} if task.status == "failed" else {}
+                self._tell(f"task.{task.status}", task, by=by, noted_later=True, **facts)
+            return task
+
+        return self._hop(note)
 
     def _return_all_stale(self) -> list[Task]:
         return self._each(self._observer.stale(), self._return_stale)

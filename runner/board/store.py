@@ -16,7 +16,7 @@ from runner.board import transitions
 from runner.board.creating import CreatingStore
 from runner.board.fields import status_of
 from runner.board.given import check_given
-from runner.board.graph import is_open, unblocked_by
+from runner.board.graph import unblocked_by
 from runner.board.reading import parse_task
 from runner.board.saving import REMOVED, Changes, changed, encode_task, moved
 from runner.board.session import Decide, Session
@@ -165,26 +165,6 @@ class Store(CreatingStore):
 
         return self._by_hand(task_id, self._reopening, allow, event="task.retried")
 
-    def tidy(self) -> list[Task]:
-        """Blockers that are done leave the lists of pending tasks, as claims do it one by one."""
-        self._observer.sweep()
-        known = self._folder.tasks
-        listing = [
-            task.file
-            for task in known.values()
-            if task.status == "pending" and any(_is_done(known, key) for key in task.blocked_by)
-        ]
-
-        def tidy_each(session: Session) -> list[Task]:
-            self._rewrite_each(
-                session,
-                listing,
-                lambda task: transitions.unblocking(task, lambda key: _is_done(known, key)),
-            )
-            return [task for file in listing if (task := self._folder.entries[file].task)]
-
-        return self._hop(tidy_each) if listing else []
-
     def _by_hand(
         self,
         task_id: object,
@@ -266,10 +246,6 @@ class Store(CreatingStore):
                 raise ClaimLost(task.id, held_reason(task, self._observer.place))
         elif owner is None or owner != task.owner:
             raise TaskHeld(task.id, held_reason(task, self._observer.place))
-
-
-def _is_done(tasks: Mapping[Key, Task], key: Key) -> bool:
-    return not is_open(tasks.get(key))
 
 
 def _freeing(task: Task) -> Changes:

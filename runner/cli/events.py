@@ -60,18 +60,13 @@ def command(
     )
     if follow:
         return _follow(layout, wanted, as_json=as_json)
-    events = wanted.among(merged(journals(layout)))
+    events = wanted.among(merged(layout.journals()))
     if as_json:
         output.print_json(events)
         return 0
     for line in Printed(subjects(layout)).lines(events):
         output.say(line)
     return 0
-
-
-def journals(layout: Layout) -> list[Path]:
-    """The journal files of this board: every run's, and that of the commands."""
-    return [*sorted(layout.runs.glob("*.jsonl")), layout.cli_journal]
 
 
 def subjects(layout: Layout) -> dict[Any, str]:
@@ -129,7 +124,7 @@ def _follow(layout: Layout, wanted: Wanted, *, as_json: bool) -> int:
         printed = Printed(subjects(layout))
         while True:
             fresh: list[Event] = []
-            for path in journals(layout):
+            for path in layout.journals():
                 fresh += tails.setdefault(path, Tail(path)).new_events()
             events = wanted.among(sorted(fresh, key=lambda event: str(event.get("ts", ""))))
             for line in map(output.json_text, events) if as_json else printed.lines(events):

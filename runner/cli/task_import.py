@@ -31,10 +31,11 @@ def import_tasks(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Add the tasks of Task Master, beads, Backlog.md or Claude Code.
+    """Add the tasks of another tool; --dry-run shows them first.
 
-    Ids are kept where they are free. What has no field here is kept in the task's metadata. Run
-    again, it adds only what is new. Exit 1 if anything could not be read or added.
+    Task Master, beads, Backlog.md and task folders of Claude Code are read. Ids are kept where they
+    are free. What has no field here is kept in the task's metadata. Run again, it adds only what is
+    new. Exit 1 if anything could not be read or added.
     """
     # every other command of the board starts without it
     from runner.cli.import_sources import find_source

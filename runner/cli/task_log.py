@@ -32,7 +32,7 @@ def log(context: click.Context, task_id: str, attempt: int | None, as_json: bool
     task = store.find(task_id)
     folder = store.layout.transcripts / ("task_" + safe_name("task id", task.key))
     file = _file(folder, task_id, attempt)
-    lines = list(_lines(file))
+    lines = list(lines_of(file))
     if as_json:
         output.print_json(lines)
         return
@@ -58,7 +58,7 @@ def _number(path: Path) -> int:
     return int(path.stem)
 
 
-def _lines(file: Path) -> Iterator[dict[str, Any]]:
+def lines_of(file: Path) -> Iterator[dict[str, Any]]:
     """The lines; one that is damaged costs itself only."""
     for text in file.read_bytes().split(b"\n"):
         try:

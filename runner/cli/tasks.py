@@ -12,7 +12,16 @@ from runner.board.graph import open_blockers, unblocked_by
 from runner.board.outlook import claim_order, why_not
 from runner.board.snapshot import Snapshot, State
 from runner.board.task import Claimant, Task
-from runner.cli import boards, here, output, task_edits, task_import, task_log, task_states
+from runner.cli import (
+    boards,
+    here,
+    output,
+    task_check,
+    task_edits,
+    task_import,
+    task_log,
+    task_states,
+)
 from runner.cli.tables import print_table
 from runner.core.clock import to_iso
 from runner.core.ids import Key
@@ -24,7 +33,7 @@ command = click.Group(
     commands=[
         *(task_edits.add, task_edits.edit, task_states.claim, task_states.done),
         *(task_states.fail, task_states.release, task_states.retry, task_states.delete),
-        *(task_log.log, task_import.import_tasks),
+        *(task_log.log, task_check.check, task_import.import_tasks),
     ],
     no_args_is_help=False,
     help="Look at the board and change it by hand.",
@@ -104,13 +113,17 @@ def ready(context: click.Context, role: str | None, owner: str | None, as_json: 
 @here.as_json
 @click.pass_context
 def show(context: click.Context, task_id: str, as_json: bool) -> None:
-    """Show what a task's file says, and what that means now."""
+    """Show a task, what it means now, and how each attempt went."""
+    # the reading of journals is for this command only
+    from runner.cli.task_history import history, print_history
+
     store = boards.open_store(context)
     snapshot = store.scan(settle=True)
     task = store.find(task_id)
     facts = describe(snapshot, task)
+    attempts = history(store.layout, task)
     if as_json:
-        output.print_json({**facts, "task": task.raw})
+        output.print_json({**facts, "attempts": attempts, "task": task.raw})
         return
     for name, value in _facts(store.layout, facts, snapshot, task):
         output.say(f"{name:<12} {value}")
@@ -118,6 +131,8 @@ def show(context: click.Context, task_id: str, as_json: bool) -> None:
         output.say(f"\n{_text(task.description)}")
     if task.result is not None:
         output.say(f"\nresult\n{_text(json.dumps(task.result, indent=2, ensure_ascii=False))}")
+    if attempts:
+        print_history(attempts)
 
 
 def _text(text: str) -> str:
@@ -181,31 +196,6 @@ def written(snapshot: Snapshot, key: Key) -> int | str:
 def ordered(snapshot: Snapshot) -> list[Task]:
     """Every task in claiming order, the second files of an id among them."""
     return claim_order([*snapshot.tasks.values(), *snapshot.others], Claimant(name=""))
-
-
-@command.command()
-@here.as_json
-@click.pass_context
-def check(context: click.Context, as_json: bool) -> int:
-    """Report what is wrong with the board.
-
-    Exit 1 if anything is an error.
-    """
-    # team, agents and models are loaded for this command only
-    from runner.cli.references import all_problems
-
-    problems = all_problems(boards.open_store(context))
-    if as_json:
-        output.print_json({"problems": [problem.to_json() for problem in problems]})
-    elif problems:
-        rows = [
-            (p.severity, p.kind, p.file if p.file is not None else p.id, p.message)
-            for p in problems
-        ]
-        print_table(("severity", "kind", "where", "message"), rows, wrap=True)
-    else:
-        output.say("no problems")
-    return int(any(problem.severity == "error" for problem in problems))
 
 
 @command.command()

@@ -100,14 +100,23 @@ def _write_temporary(path: Path, data: bytes, mode: int | None) -> Path:
     return temporary
 
 
-def sweep_leftovers(folder: Path, *, older_than: float) -> list[Path]:
-    """Remove temporaries of dead saves whose mtime (epoch seconds) is before `older_than`."""
-    removed = []
+def leftovers(folder: Path, *, older_than: float) -> list[Path]:
+    """The temporaries of dead saves whose mtime (epoch seconds) is before `older_than`."""
+    found = []
     for path in folder.glob(f".*{_TMP_SUFFIX}"):
         with contextlib.suppress(OSError):
-            if path.stat().st_mtime < older_than:
-                path.unlink()
-                removed.append(path)
+            if path.lstat().st_mtime < older_than:
+                found.append(path)
+    return found
+
+
+def sweep_leftovers(folder: Path, *, older_than: float) -> list[Path]:
+    """Remove the `leftovers`, and give those that are gone."""
+    removed = []
+    for path in leftovers(folder, older_than=older_than):
+        with contextlib.suppress(OSError):
+            path.unlink()
+            removed.append(path)
     return removed
 
 

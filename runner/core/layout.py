@@ -63,6 +63,10 @@ class Layout:
     def cli_journal(self) -> Path:
         return self.team / "cli.jsonl"
 
+    def journals(self) -> list[Path]:
+        """The journal files of this board: every run's, and that of the commands."""
+        return [*sorted(self.runs.glob("*.jsonl")), self.cli_journal]
+
     @property
     def team_yaml(self) -> Path:
         return self.root / "team.yaml"

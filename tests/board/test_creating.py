@@ -194,6 +194,8 @@ def test_keys_that_are_taken_are_those_of_names_and_those_inside(desk: Desk) -> 
     desk.put({"id": 3})
     desk.path("04").write_text('{"id": "x", "subject": "inner"}')
     desk.path("y").write_text("broken")
+    desk.path("  ").write_text("broken")
     store = desk.store()
     store.scan()
-    assert store.taken() == {"3", "4", "x", "y", "task_y"}
+    assert store.next_id() == 5
+    assert store.taken() == {"3", "4", "x", "y", "task_y", "task_"}

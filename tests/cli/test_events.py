@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from runner.cli.event_line import event_line, is_for_people
-from runner.cli.events import Printed, Tail, journals
+from runner.cli.events import Printed, Tail
 from runner.cli.main import main
 from runner.core.layout import Layout
 
@@ -169,8 +169,8 @@ def test_following_prints_what_is_there_and_what_comes_until_it_is_stopped(board
 
 
 def test_every_journal_of_the_board_is_looked_at(board: Path) -> None:
-    layout = Layout(root=board, workspace=board)
-    assert [path.name for path in journals(layout)] == ["r-1.jsonl", "cli.jsonl"]
+    found = Layout(root=board, workspace=board).journals()
+    assert [path.name for path in found] == ["r-1.jsonl", "cli.jsonl"]
 
 
 @pytest.mark.parametrize(
