@@ -15,7 +15,7 @@ from runner.board.reading import keys_of_name, parse_task
 from runner.board.saving import encode_task, with_added, without
 from runner.board.session import Session
 from runner.board.task import Task
-from runner.core.files import LockVanished, atomic_write, encode_json
+from runner.core.files import atomic_write, encode_json
 from runner.core.ids import Key, is_safe, key_of, number_of
 from runner.core.layout import STATE_VERSION
 from runner.errors import BoardError, SaveFailed, UnsafeName, UsageError

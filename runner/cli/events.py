@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,23 +117,26 @@ class Printed:
 
 
 def _follow(layout: Layout, wanted: Wanted, *, as_json: bool) -> int:
+    """Until it is interrupted, or nobody reads what it prints."""
     import anyio
 
     async def watch() -> None:
         tails: dict[Path, Tail] = {}
         printed = Printed(subjects(layout))
-        while True:
+        while not output.reader_left():
             fresh: list[Event] = []
-            for path in layout.journals():
+            for path in layout.journals():  # those of new runs too
                 fresh += tails.setdefault(path, Tail(path)).new_events()
             events = wanted.among(sorted(fresh, key=lambda event: str(event.get("ts", ""))))
             for line in map(output.json_text, events) if as_json else printed.lines(events):
                 output.say(line)
             await SystemClock().sleep(_LOOK_S)
 
-    with contextlib.suppress(KeyboardInterrupt):  # the usual end, so without a word
+    try:
         anyio.run(watch)
-    return 130
+    except KeyboardInterrupt:  # the usual end, so without a word
+        return 130
+    return 0
 
 
 class Tail:
@@ -141,15 +144,22 @@ class Tail:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._inode: int | None = None
         self._offset = 0
 
     def new_events(self) -> Iterator[Event]:
-        """What was appended since the last call; a line without its end waits for the next one."""
+        """What was appended since the last call; a line without its end waits for the next one.
+
+        A file that was put in the place of the old one, or cut short, is read from its start.
+        """
         try:
             with self._path.open("rb") as stream:
+                status = os.fstat(stream.fileno())
+                if status.st_ino != self._inode or status.st_size < self._offset:
+                    self._inode, self._offset = status.st_ino, 0
                 stream.seek(self._offset)
                 data = stream.read()
-        except FileNotFoundError:
+        except OSError:  # not there yet, or not any more; a folder has no lines
             return
         whole = data[: data.rfind(b"\n") + 1]
         self._offset += len(whole)

@@ -12,6 +12,7 @@ import io
 import json
 import math
 import os
+import select
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO
@@ -34,6 +35,7 @@ STYLES: Mapping[str, str] = {
     "in_progress": "cyan",
 }
 """The colours of states of tasks and teammates."""
+_SILENCED: list[TextIO] = []
 _CONTROL = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
 
 
@@ -123,10 +125,23 @@ def _write(stream: TextIO, text: str) -> None:
 
 def silence(stream: TextIO) -> None:
     """Nobody reads `stream` any more: what is still written to it goes to the null device."""
+    _SILENCED.append(stream)
     with contextlib.suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())
         os.close(null)
+
+
+def reader_left() -> bool:
+    """Whether standard output is a pipe that nobody reads any more; known without writing to it."""
+    if sys.stdout in _SILENCED:
+        return True
+    poll = select.poll()
+    try:
+        poll.register(sys.stdout.fileno(), 0)
+    except (OSError, ValueError):  # no descriptor at all, as under a test
+        return False
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
 def one_line(value: object) -> str:

@@ -168,6 +168,41 @@ def test_following_prints_what_is_there_and_what_comes_until_it_is_stopped(board
     assert (process.returncode, err) == (130, b"")
 
 
+@pytest.mark.parametrize("more", [b"", b"later"], ids=["idle", "busy"])
+def test_following_ends_when_nobody_reads_any_more(board: Path, more: bytes) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "runner", "-C", str(board), "events", "--follow"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        if more:
+            with (board / ".team" / "cli.jsonl").open("a") as stream:
+                stream.write(line("2026-01-01T12:00:00.000Z", "task.added", task=5) * 50)
+        assert (process.wait(timeout=10), process.stderr.read()) == (0, b"")
+
+
+def test_a_tail_reads_a_journal_that_was_replaced_or_cut_short_from_its_start(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "cli.jsonl"
+    path.write_text(line("t", "task.added", task=1) * 2)
+    tail = Tail(path)
+    assert len(list(tail.new_events())) == 2
+    path.write_text(line("t", "task.added", task=2))
+    assert [event["task"] for event in tail.new_events()] == [2]
+    path.rename(tmp_path / "old.jsonl")
+    assert list(tail.new_events()) == []
+    path.write_text(line("t", "task.added", task=3) * 4)
+    assert [event["task"] for event in tail.new_events()] == [3] * 4
+    path.unlink()
+    path.mkdir()
+    assert list(tail.new_events()) == []
+
+
 def test_every_journal_of_the_board_is_looked_at(board: Path) -> None:
     found = Layout(root=board, workspace=board).journals()
     assert [path.name for path in found] == ["r-1.jsonl", "cli.jsonl"]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -84,3 +85,17 @@ def test_an_error_is_told_on_standard_error_and_as_one_json_document(
     told = capsys.readouterr()
     assert json.loads(told.out) == {"error": "no board", "exit": 2}
     assert told.err == "runner: no board\n"
+
+
+def test_a_reader_that_left_is_known_before_and_after_the_next_word(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert not output.reader_left()
+    capsys.readouterr()
+    reading, writing = os.pipe()
+    with open(writing, "w", encoding="utf-8") as pipe, contextlib.redirect_stdout(pipe):  # noqa: PTH123
+        assert not output.reader_left()
+        os.close(reading)
+        assert output.reader_left()
+        output.say("to nobody")
+        assert output.reader_left()
