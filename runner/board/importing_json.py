@@ -12,16 +12,16 @@ from functools import partial
 from typing import Any
 
 from runner.board.importing import Entry, Found, ref_of
-from runner.board.importing_entry import Gathering, Record, described
+from runner.board.importing_entry import Gathering, Record, described, written_id
 from runner.core.strict_json import read_json
 
 MAIN_TAG = "master"
 """The tag that the one list of the older form is put under."""
-_BLOCKING = frozenset({"blocks", "waits-for"})
+_BLOCKING = ("blocks", "waits-for")
 _PART_OF = "parent-child"
 _ONLY_IF_IT_FAILS = "conditional-blocks"
 _MOST_URGENT = 2  # what P0 of beads is here; P2 is its usual one
-_NO_WORK = frozenset({"message", "merge-request", "molecule", "gate", "event"})
+_NO_WORK = ("message", "merge-request", "molecule", "gate", "event")
 
 
 def decoded(data: bytes) -> Any:
@@ -54,7 +54,8 @@ def task_master(tasks: Sequence[Any], tag: str | None) -> Found:
         if not isinstance(parts, list):
             continue
         siblings = {ref_of(part.get("id")) for part in parts if isinstance(part, dict)}
-        read = partial(_task_master_subtask, parent=raw.get("id"), siblings=siblings)
+        parent = written_id(raw.get("id"))
+        read = partial(_task_master_subtask, parent=parent, siblings=siblings)
         for part_number, part in enumerate(parts, 1):
             gathering.add(f"task {number}, subtask {part_number}", part, read)
     return gathering.found("task-master", part=None if tag == MAIN_TAG else tag)
@@ -67,7 +68,7 @@ def _task_master_task(record: Record, where: str) -> Entry:
 
 
 def _task_master_subtask(
-    record: Record, where: str, *, parent: Any, siblings: set[str | None]
+    record: Record, where: str, *, parent: int | str | None, siblings: set[str | None]
 ) -> Entry:
     """Numbers among its dependencies are those of its siblings, where there is one of it."""
     own = record.take_id("id")

@@ -57,10 +57,10 @@ class Waiting:
         """Why a part should not be begun: what it is a part of is not to be worked on."""
         for whole in self._wholes(ref):
             entry = self._entries[whole]
-            if entry.held is not None:
-                return f"it is a part of {entry.id}, which is held"
             if entry.status != "pending":
                 return f"it is a part of {entry.id}, which is {entry.status}"
+            if entry.held is not None:
+                return f"it is a part of {entry.id}, which is held"
         return None
 
     def _wholes(self, ref: Ref) -> Iterator[Ref]:

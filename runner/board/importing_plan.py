@@ -153,7 +153,9 @@ class _Planner:
 
     def _held(self, entry: Entry, lost: list[int | str], waiting: Waiting) -> str | None:
         """Why a person has to look before anybody begins; None for what is not to be begun."""
-        if entry.status != "pending" or entry.held is not None:
+        if entry.status != "pending":
+            return None
+        if entry.held is not None:
             return entry.held
         if lost:
             return f"it waits for {', '.join(map(str, lost))}, which the source does not have"

@@ -143,6 +143,7 @@ def test_a_part_of_what_is_not_to_be_worked_on_is_held() -> None:
             entry(3, parent=1, status="completed"),
             entry(4, held="it is a draft"),
             entry(5, parent=4),
+            entry(6, held="pinned is set", status="completed"),
         )
     )
     held = {new.id: new.fields["metadata"]["imported"].get("held") for new in made.new}
@@ -152,7 +153,9 @@ def test_a_part_of_what_is_not_to_be_worked_on_is_held() -> None:
         3: None,
         4: "it is a draft",
         5: "it is a part of 4, which is held",
+        6: None,
     }
+    assert made.new[-1].fields["owner"] is None
 
 
 def test_only_a_member_becomes_the_owner() -> None:
