@@ -135,6 +135,8 @@ def _from_smallest(ring: list[Key]) -> tuple[Key, ...]:
 
 def is_line(tasks: Sequence[Task]) -> bool:
     """Whether only one of `tasks` can be worked on at any time, to the very end."""
+    if sum(not task.blocked_by for task in tasks) > 1:
+        return False  # told at once for nearly every board, at each change of it
     keys = {task.key for task in tasks}
     waits = {task.key: sum(key in keys for key in task.blocked_by) for task in tasks}
     dependants = dependants_of(tasks)
