@@ -95,7 +95,7 @@ def read_source(source: Source, tags: Sequence[str]) -> list[Found]:
             return [beads(_read(source.path))]
         case "backlog.md":
             return [_read_backlog(source.path)]
-        case "claude-code":
+        case _:
             files = _files(source.path, ".json")
             return [_each_read(files, lambda each: claude_code((f.name, data) for f, data in each))]
 

@@ -73,7 +73,8 @@ def test_transcripts_tell_what_the_journals_lack(cli: Cli) -> None:
     folder = cli.layout.transcripts / "task_1"
     start = {"kind": "start", "teammate": "ann", "agent": "task", "model": "m", "ts": at(1)}
     write_lines(folder / "1.jsonl", start, {"kind": "end", "outcome": "Done", "ts": at(3)})
-    write_lines(folder / "2.jsonl", start, {"kind": "end", "outcome": "Odd", "why": "x"})
+    odd_end = {"kind": "end", "outcome": "Odd", "why": "x"}
+    write_lines(folder / "2.jsonl", start, {"kind": "user", "text": "Do it"}, odd_end)
     write_lines(folder / "2-1.jsonl", start)
     (folder / "5.jsonl").mkdir()
     first, second, third = cli("tasks", "show", "1", "--json").json["attempts"]
