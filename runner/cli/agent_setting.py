@@ -37,19 +37,16 @@ class ChosenModel:
 class AgentSetting:
     """The settings that count in `folder`; without a board, or with a broken one, the defaults.
 
-    `problem` says why settings that are there are not used. `run_from` is where a run of the board
-    looks for agents.
+    `problem` says why settings that are there are not used.
     """
 
     def __init__(self, folder: Path) -> None:
         self.settings = Settings()
         self.problem: str | None = None
-        self.run_from = folder
         self._models: Models | None = None
         self._unknown = "no board here, so there are no settings to choose by"
         try:
             layout = find_layout(folder)
-            self.run_from = layout.workspace
             self.settings = load_settings(layout, os.environ, {})
         except BoardNotFound:
             return

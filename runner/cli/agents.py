@@ -37,7 +37,7 @@ def list_agents(context: click.Context, as_json: bool) -> None:
         )
         return
     _print_warnings(discovery)
-    _print_list(discovery, _setting(context, discovery))
+    _print_list(discovery, _setting(context))
     for agent in discovery.agents:
         if hidden[agent.name]:
             files = ", ".join(hidden[agent.name])
@@ -57,7 +57,7 @@ def show(context: click.Context, name: str, as_json: bool) -> None:
         _print_warnings(discovery)  # its file may be one of those that were skipped
         raise
     found = next(file for file in discovery.files if file.parsed.definition is agent)
-    setting = _setting(context, discovery)
+    setting = _setting(context)
     if as_json:
         output.print_json(agent_object(found, discovery, setting))
     else:
@@ -97,7 +97,7 @@ def check(context: click.Context, as_json: bool) -> int:
     no task can use an agent that counts, whatever thinks.
     """
     discovery = _discover(context)
-    report = checked(discovery, _setting(context, discovery))
+    report = checked(discovery, _setting(context))
     if as_json:
         output.print_json(report)
     else:
@@ -109,16 +109,11 @@ def _discover(context: click.Context) -> Discovery:
     return discover_agents(here.directory(context))
 
 
-def _setting(context: click.Context, discovery: Discovery) -> AgentSetting:
-    """The settings that count here. What a person would not expect of them is told."""
+def _setting(context: click.Context) -> AgentSetting:
+    """The settings that count here. What is wrong with them is told."""
     setting = AgentSetting(here.directory(context))
     if setting.problem:
         output.note(f"warning: {output.one_line(setting.problem)}")
-    if discover_agents(setting.run_from).agents != discovery.agents:
-        output.note(
-            f"warning: a run of this board has other agents, those found from {setting.run_from} "
-            "upward: -C DIR shows them"
-        )
     return setting
 
 

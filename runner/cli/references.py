@@ -28,7 +28,7 @@ def all_problems(store: Store) -> list[Problem]:
     layout = store.layout
     settings = load_settings(layout, os.environ, {})
     snapshot = store.scan(settle=True)
-    names = discover_agents(layout.workspace).names
+    names = discover_agents(layout.agents_from).names
     return [
         *snapshot.problems,
         *unknown_agents(snapshot, names, settings.disabled_agents),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.core.files import create_exclusive, encode_json
@@ -17,10 +17,19 @@ STATE_VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """The folders of one board. `root` holds `.tasks`; attempts work in `workspace`."""
+    """The folders of one board. `root` holds `.tasks`; attempts work in `workspace`.
+
+    `started_in` is the folder, there or below it, from which the board was looked for.
+    """
 
     root: Path
     workspace: Path
+    started_in: Path | None = field(default=None, compare=False)
+
+    @property
+    def agents_from(self) -> Path:
+        """Where the search for agents begins, upward."""
+        return self.started_in or self.workspace
 
     @property
     def tasks(self) -> Path:
@@ -108,10 +117,10 @@ def find_layout(start: Path) -> Layout:
                 break
             root = main / folder.relative_to(worktree)
             if (root / ".tasks").is_dir():
-                return Layout(root=root, workspace=folder)
+                return Layout(root=root, workspace=folder, started_in=start)
     for folder in (start, *start.parents):
         if (folder / ".tasks").is_dir():
-            return Layout(root=folder, workspace=folder)
+            return Layout(root=folder, workspace=folder, started_in=start)
     raise BoardNotFound(start)
 
 

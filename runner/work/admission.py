@@ -41,7 +41,7 @@ class Admission:
 
     def discover(self) -> Discovery:
         """The agents as they are now; synchronous. What is wrong with their files is logged."""
-        discovery = discover_agents(self._layout.workspace, self._home)
+        discovery = discover_agents(self._layout.agents_from, self._home)
         self._warn(discovery.warnings)
         return discovery
 

@@ -28,7 +28,7 @@ class Rights:
     def __init__(
         self, layout: Layout, scripts: Iterable[Path] = (), *, home: Path | None = None
     ) -> None:
-        self._cwd = layout.workspace
+        self._cwd = layout.agents_from
         self._root = layout.workspace.resolve()
         self._home = home
         self._files = (layout.team_yaml, *scripts)

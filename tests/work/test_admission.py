@@ -11,6 +11,7 @@ import pytest
 
 from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant
+from runner.core.layout import find_layout
 from runner.core.settings import MemberSpec, Settings
 from runner.errors import NoModel
 from runner.testing import ScriptedModel, make_board
@@ -49,6 +50,24 @@ async def test_a_plain_task_and_a_command_are_not_refused(
     reason: Callable[..., Any], fields: dict[str, Any]
 ) -> None:
     assert await reason(**fields) is None
+
+
+async def test_agents_are_looked_for_from_where_the_run_was_started(stage: Stage) -> None:
+    inner = stage.root / "inner"
+    (inner / ".claude" / "agents").mkdir(parents=True)
+    (inner / ".claude" / "agents" / "c.md").write_text("---\nname: c\ndescription: d\n---\nC.\n")
+    snapshot = await board(stage, {"id": 1, "agent": "c"})
+    refusals = [
+        Admission(
+            find_layout(start),
+            Settings(),
+            Models(Settings(), base_dir=stage.root, given=ScriptedModel()),
+            home=stage.root / "home",
+        ).refuses_for(ANN)(snapshot.tasks["1"])
+        for start in (inner, stage.root)
+    ]
+    assert refusals[0] is None
+    assert str(refusals[1]).startswith('Unknown agent "c"')
 
 
 @pytest.mark.parametrize(
