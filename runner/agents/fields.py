@@ -20,6 +20,10 @@ FOREIGN_KEYS = frozenset(
     "argumentHint author background category color developerInstructions effort hooks icon "
     "initialPrompt license mcpServers memory metadata skills tags temperature title version".split()
 )
+# Those of Claude Code; all but `plan` are about questions to a person, and nobody is asked here.
+_PERMISSION_MODES = frozenset(
+    ["", "plan", "default", "manual", "acceptedits", "auto", "dontask", "bypasspermissions"]
+)
 _NO_ISOLATION = frozenset({"", "none", "false"})
 _QUOTE = "put it in quotes if it is meant as text"
 _MEANT = {"allowedtools": "tools"} | {key.lower(): key for key in KNOWN_KEYS}
@@ -171,9 +175,18 @@ class Fields:
     def plan_mode(self) -> bool:
         """Whether the agent only plans: a limit, so the word must be readable."""
         value = self.fields.get("permissionMode")
-        if value is None or isinstance(value, str):
-            return (value or "").strip().lower() == "plan"
-        raise self._invalid("permissionMode", f"`permissionMode` is {_kind(value)}: write plan")
+        if value is not None and not isinstance(value, str):
+            raise self._invalid("permissionMode", f"`permissionMode` is {_kind(value)}: write plan")
+        word = (value or "").strip().lower()
+        if word not in _PERMISSION_MODES:
+            if "plan" in word:
+                raise self._invalid(
+                    "permissionMode",
+                    f"`permissionMode` is {word[:60]!r}: write plan if that is meant; "
+                    "the file is skipped so that it does not lose its limits",
+                )
+            self._drop("permissionMode", "only plan means something here")
+        return word == "plan"
 
     def _drop(self, key: str, expected: str) -> None:
         shown = _shown(self.fields[key])

@@ -229,6 +229,14 @@ def test_plan_mode_is_not_lost_by_its_spelling(value: str) -> None:
     assert not agent("permissionMode:").plan_mode
 
 
+def test_a_permission_mode_that_is_nearly_plan_is_no_guess() -> None:
+    assert "write plan if that is meant" in (parse("permissionMode: plann").reason or "")
+    assert not agent("permissionMode: acceptEdits").plan_mode
+    odd = parse("permissionMode: strict")
+    assert odd.definition is not None
+    assert any("only plan means something" in warning for warning in odd.warnings)
+
+
 def test_a_permission_mode_swallowed_by_a_quote_or_indented_in_a_broken_file_skips_it() -> None:
     swallowed = parse('note: "open\npermissionMode: plan\nend"')
     indented = parse(f"{BROKEN}  permissionMode: plan")
