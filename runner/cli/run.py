@@ -11,6 +11,9 @@ from runner.cli import here
 from runner.core.ids import Key, key_of
 from runner.core.layout import find_layout
 from runner.core.settings import load_settings
+from runner.errors import UsageError
+
+_COMMAND = "--command"
 
 
 def _keys(
@@ -25,13 +28,32 @@ def _keys(
     return frozenset(key for key in keys if key is not None)
 
 
-@click.command("run")
+class _Run(click.Command):
+    """A word before `--command` may be meant as DIR or as input: neither is guessed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        rest = super().parse_args(ctx, args)
+        if ctx.params["command_name"] is not None:
+            at = next(at for at, word in enumerate(given) if word.split("=")[0] == _COMMAND)
+            before = self.make_context("run", given[:at], parent=ctx.parent, resilient_parsing=True)
+            if words := before.params["words"]:
+                ctx.fail(
+                    f"{words[0]!r} stands before {_COMMAND}: name the folder of a board with "
+                    f"`runner -C DIR run {_COMMAND} NAME`, and put the input behind NAME"
+                )
+        return rest
+
+
+@click.command("run", cls=_Run)
 @click.argument(
-    "folder",
+    "words",
     metavar="[DIR]",
-    required=False,
-    type=Path,
-    help="Where the board is; default: here.",
+    nargs=-1,
+    help="Where the board is; default: here. With --command: its input.",
+)
+@click.option(
+    _COMMAND, "command_name", metavar="NAME", help="First put this workflow command on the board."
 )
 @click.option("--drain", is_flag=True, help="End as soon as nothing is left to do.")
 @click.option("--members", metavar="N", type=int, help="How many teammates.")
@@ -47,7 +69,8 @@ def _keys(
 @click.pass_context
 def command(
     context: click.Context,
-    folder: Path | None,
+    words: tuple[str, ...],
+    command_name: str | None,
     drain: bool,
     members: int | None,
     model: str | None,
@@ -71,14 +94,23 @@ def command(
     4  a budget or time limit was reached
     129, 130, 143  stopped by SIGHUP, SIGINT, SIGTERM
 
+    With --command the task that it becomes is done like every other, and --only adds it to its
+    IDS. Its input replaces $@ in its text. See `runner commands list`.
+
     With --dry-run: 0; 3 when this team cannot do some task; 2 when it needs a model for one and
     none is usable.
     """
     # the team and all that it needs is loaded only when the call itself is right
+    from runner.cli.command_task import command_call
     from runner.cli.running import Order, plan_board, run_board
 
     directory = here.directory(context)
-    layout = find_layout(here.existing(directory / folder) if folder else directory)
+    call = None
+    if command_name is None:
+        layout = find_layout(here.existing(directory / _folder(words)))
+    else:
+        layout = find_layout(directory)
+        call = command_call(directory, command_name, words)
     overrides = {
         "members": members,
         "model": model,
@@ -88,6 +120,7 @@ def command(
     }
     settings = load_settings(layout, os.environ, overrides)
     order = Order(
+        call=call,
         drain=drain,
         only=only,
         take_over=take_over,
@@ -95,3 +128,10 @@ def command(
         as_json=as_json,
     )
     return (plan_board if dry_run else run_board)(layout, settings, order)
+
+
+def _folder(words: tuple[str, ...]) -> str:
+    """DIR, or where we are. Raises: UsageError."""
+    if len(words) > 1:
+        raise UsageError(f"found {' '.join(words)!r}, expected one DIR (see `runner run --help`)")
+    return words[0] if words else "."

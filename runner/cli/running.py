@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 from anyio.abc import TaskStatus
 
 from runner.board.snapshot import Snapshot
+from runner.board.task import Task
 from runner.cli import boards, output
+from runner.cli.command_task import CommandCall, Draft, draft, print_draft, put_on_board, refusal
 from runner.cli.junit import check_target, write_junit
 from runner.cli.plan import planned, print_plan
 from runner.cli.summary import Subjects, print_summary
@@ -31,8 +34,12 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What the call asked for beside the settings. `only` None: every task."""
+    """What the call asked for beside the settings.
 
+    `call` is a command to put on the board first. `only` None: every task.
+    """
+
+    call: CommandCall | None = None
     drain: bool = False
     only: frozenset[Key] | None = None
     take_over: bool = False
@@ -44,12 +51,39 @@ def run_board(layout: Layout, settings: Settings, order: Order) -> int:
     """Run a team to its end and print what came of it. Raises: RunnerError."""
     if order.junit is not None:
         check_target(order.junit)
-    return _sum_up(order, *anyio.run(_run, layout, settings, order))
+    added: Task | None = None
+    if order.call is not None:
+        added = _add(order.call, layout, settings, order)
+        only = None if order.only is None else order.only | {added.key}
+        order = replace(order, only=only)
+    return _sum_up(order, added, *anyio.run(_run, layout, settings, order))
 
 
-def _sum_up(order: Order, report: Report, subjects: Subjects) -> int:
+def _add(call: CommandCall, layout: Layout, settings: Settings, order: Order) -> Task:
+    """Put the command on the board and say so. Raises: RunnerError, and nothing was added."""
+    store = boards.store(layout)
+    snapshot = store.scan(settle=True)
+    _check_known(layout, snapshot, order.only)
+    drafted = draft(call, store, snapshot, order.only)
+    task = put_on_board(drafted, store, settings, _admission(layout, settings))
+    _writer(order)(f"command {call.command.name}: task {task.id} is on the board")
+    return task
+
+
+def _admission(layout: Layout, settings: Settings) -> Admission:
+    return Admission(layout, settings, Models(settings, base_dir=layout.root))
+
+
+def _writer(order: Order) -> Callable[[str], None]:
+    """Where the story of a run goes: with JSON, beside the one document."""
+    return output.note if order.as_json else output.say
+
+
+def _sum_up(order: Order, added: Task | None, report: Report, subjects: Subjects) -> int:
     """Write and print what came of the run; its exit code. A report not saved is part of it."""
     data = report.to_json()
+    if order.call is not None and added is not None:
+        data["command"] = {"name": order.call.command.name, "task": added.id}
     if order.junit is not None:
         try:
             write_junit(order.junit, data, subjects)
@@ -68,7 +102,7 @@ async def _run(layout: Layout, settings: Settings, order: Order) -> tuple[Report
     team = build_team(
         layout, settings, drain=order.drain, only=order.only, take_over=order.take_over
     )
-    write = output.note if order.as_json else output.say
+    write = _writer(order)
     watcher = _watcher(team, write, as_json=order.as_json)
     _check_known(layout, await watcher.look(), order.only)
     _announce(team, write)
@@ -128,21 +162,42 @@ def plan_board(layout: Layout, settings: Settings, order: Order) -> int:
         raise UsageError("--junit: a dry run has no report; leave out one of the two")
     if order.take_over:
         raise UsageError("--take-over: a dry run takes nothing over; leave out one of the two")
-    snapshot = boards.store(layout).scan(settle=True)
-    _check_known(layout, snapshot, order.only)
-    admission = Admission(layout, settings, Models(settings, base_dir=layout.root))
-    entries = planned(snapshot, settings, admission, order.only)
+    store = boards.store(layout)
+    snapshot, only = store.scan(settle=True), order.only
+    _check_known(layout, snapshot, only)
+    drafted = None if order.call is None else draft(order.call, store, snapshot, only)
+    if drafted is not None:
+        snapshot, only = drafted.snapshot, drafted.only
+    admission = _admission(layout, settings)
+    entries = planned(snapshot, settings, admission, only)
     code = 3 if any(entry["outlook"] == "stuck" for entry in entries) else 0
-    problem: NoModel | None = None
-    try:
-        admission.preflight(snapshot, order.only)
-    except NoModel as error:  # told after the list, which says what else stands in the way
-        code, problem = 2, error
+    problem = _why_not_begun(drafted, snapshot, settings, admission, only)
+    if problem is not None:  # told after the list, which says what else stands in the way
+        code = 2
     if order.as_json:
-        told = {} if problem is None else {"error": str(problem)}
+        told: dict[str, Any] = {} if problem is None else {"error": problem}
+        if drafted is not None:
+            told["command"] = drafted.to_json()
         output.print_json({"tasks": entries, "exit": code, **told})
     else:
+        if drafted is not None:
+            print_draft(drafted)
         print_plan(entries, code)
     if problem is not None:
         output.note(f"runner: {problem}")
     return code
+
+
+def _why_not_begun(
+    drafted: Draft | None,
+    snapshot: Snapshot,
+    settings: Settings,
+    admission: Admission,
+    only: frozenset[Key] | None,
+) -> str | None:
+    """Why a run would end before its first claim."""
+    try:
+        admission.preflight(snapshot, only)
+    except NoModel as error:
+        return str(error)
+    return None if drafted is None else refusal(drafted, settings, admission)
