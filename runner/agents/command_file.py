@@ -113,11 +113,13 @@ def _read(data: bytes, file: str, *, strict: bool) -> FrontMatter:
 
 def _definition(front: FrontMatter, file: str, source: Source) -> WorkflowCommand:
     """Raises: AgentFileInvalid."""
-    doubled = [f"`{key}`" for key in front.repeated if key in KNOWN_KEYS]
+    doubled = [key for key in front.repeated if key in KNOWN_KEYS]
     if doubled:
-        what = ", ".join(doubled)
+        what = ", ".join(f"`{key}`" for key in doubled)
         raise AgentFileInvalid(
-            file, f"{what} is there more than once: it cannot be told which is meant"
+            file,
+            f"{what} is there more than once: it cannot be told which is meant",
+            line=front.lines.get(doubled[0]),
         )
     name = PurePath(file).name.removesuffix(MARKDOWN)
     if not is_one_line(name):
@@ -132,19 +134,21 @@ def _definition(front: FrontMatter, file: str, source: Source) -> WorkflowComman
         instructions=front.body,
         source=source,
         file=file,
-        agent=_agent(front.fields, file),
+        agent=_agent(front, file),
         argument_hint=_hint(front.fields.get("argumentHint")),
     )
 
 
-def _agent(fields: Mapping[str, Any], file: str) -> str | None:
+def _agent(front: FrontMatter, file: str) -> str | None:
     """Who does it must not be lost because of its wording. Raises: AgentFileInvalid."""
-    value = fields.get("agent")
+    value = front.fields.get("agent")
     if value is None or value == "":
         return None
     if not is_one_line(value):
         raise AgentFileInvalid(
-            file, f"`agent` is {str(value)[:60]!r}: expected the name of an agent (quote a number)"
+            file,
+            f"`agent` is {str(value)[:60]!r}: expected the name of an agent (quote a number)",
+            line=front.lines.get("agent"),
         )
     return str(value).strip()
 
