@@ -13,7 +13,7 @@ from runner.cli.tables import print_table
 command = click.Group(
     "commands",
     no_args_is_help=False,
-    help="Workflow commands: texts that `runner run --command NAME` puts on the board.",
+    help="Workflow commands: texts that become tasks.",
 )
 
 

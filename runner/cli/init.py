@@ -35,6 +35,9 @@ TEAM_YAML = """\
 #   max_turns: 50
 #   timeout: 1800
 #   verify_timeout: 600
+#   max_recursion_depth: 2         # how deep subagents may start subagents
+#   max_subagents: 50              # of one run, in all
+#   max_parallel_subagents: 4
 
 # budget:                          # ceilings of one run; none by default
 #   usd: 5
@@ -66,6 +69,7 @@ def command(context: click.Context, folder: Path | None, as_json: bool) -> None:
     if not made:
         output.say(f"{root} has a board already; nothing was changed")
     output.say('next: `runner tasks add "SUBJECT"`, then `runner run --drain`')
+    output.say("or let an agent propose team and tasks: `runner run --drain --command init`")
 
 
 def _make(layout: Layout) -> list[Path]:
