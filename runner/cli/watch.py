@@ -26,7 +26,7 @@ _QUIET = frozenset(
     """
     run.started run.ended teammate.working teammate.idle message.delivered model.chosen
     turn.ended tool.ended history.compacted identity.injected task.reported task.verified
-    agent.resolved
+    agent.resolved subagent.ended
     """.split()
 )
 

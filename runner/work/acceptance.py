@@ -6,12 +6,17 @@ from collections.abc import Sequence
 
 from runner.team.outcome import Done, Failed
 from runner.work.attempt import Attempt
+from runner.work.awaiting import all_ended
 from runner.work.messages import ToolCall, ToolResult
 from runner.work.processes.verify import VerifyResult, verify_task
 from runner.work.results.contract import Declared, Refused, ResultContract, Submitted
 
 MAX_FAILED_CHECKS = 3
 ACCEPTED = "The result was accepted."
+NOT_YET = (
+    "Not looked at yet: what subagent {} handed in had not been told to you. It follows now; "
+    "then submit again."
+)
 
 
 async def submit(
@@ -19,8 +24,11 @@ async def submit(
 ) -> ToolResult:
     """Judge one `submit_result` call; a result that stands the checks ends the attempt.
 
-    `misfit` says what was in it that is no JSON at all.
+    `misfit` says what was in it that is no JSON at all. It is not looked at before the agent knows
+    what its subagents have found.
     """
+    if ids := await all_ended(attempt):
+        return attempt.result(call, NOT_YET.format(ids), is_error=True)
     verdict = contract.refuse(misfit) if misfit else contract.judge(call.arguments or {})
     if isinstance(verdict, Refused):
         if contract.exhausted:
@@ -30,8 +38,10 @@ async def submit(
         attempt.ended = Failed(error=attempt.means.redact(verdict.error))
         return attempt.result(call, "The task is given up, with your reason.")
     attempt.warnings = (verdict.warning,) if verdict.warning else ()
-    attempt.means.emit("task.reported", warnings=list(attempt.warnings))
-    failure = await _failed_check(attempt)
+    failure = None
+    if attempt.means.subagent is None:  # the task is its starter's to report and to verify
+        attempt.means.emit("task.reported", warnings=list(attempt.warnings))
+        failure = await _failed_check(attempt)
     if failure is None:
         attempt.ended = Done(result=verdict.data, has_result=True)
         return attempt.result(call, ACCEPTED)

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio.to_thread
 
-from runner.agents.discovery import get_agent
-from runner.agents.effective import EffectiveAgent
 from runner.board.task import Task
 from runner.core.layout import Layout
 from runner.core.settings import Settings
-from runner.team.outcome import Done, HandedBack, Lost, Outcome
+from runner.team.outcome import HandedBack, Outcome, reason
 from runner.team.types import Assignment, Mail, Teammate
 from runner.work.admission import Admission, Equipment, Refusal
 from runner.work.attempt import Attempt, Means
 from runner.work.carry import keep, recall
 from runner.work.checkout import Checkout
+from runner.work.children import Children
 from runner.work.command_engine import run_command_task
+from runner.work.deadline import Deadline
 from runner.work.history import History
 from runner.work.identity import Identity, with_identity
 from runner.work.ledger import Ledger
@@ -31,27 +31,26 @@ from runner.work.processes.commands import Leftovers
 from runner.work.prompt import assignment, system_prompt
 from runner.work.redact import Redactor, redacted, redacting
 from runner.work.results.contract import ResultContract
-from runner.work.rights import Rights
+from runner.work.roll import Roll
+from runner.work.shared import Shared, open_record
+from runner.work.subagents import with_subagents
 from runner.work.transcript import Transcript, message_transcript, task_transcript
-from runner.work.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentWork:
     """A `Work`: called with an assignment and a teammate. One instance serves a whole run."""
 
-    layout: Layout
-    settings: Settings
-    models: Models
-    admission: Admission
-    ledger: Ledger
-    redact: Redactor
-    checkout: Checkout = field(default_factory=Checkout)
-    home: Path | None = None
+    shared: Shared
+
+    @property
+    def admission(self) -> Admission:
+        return self.shared.admission
 
     async def __call__(self, assigned: Assignment, teammate: Teammate) -> Outcome:
-        with redacting(self.redact):
-            return redacted(await self._work(assigned, teammate), self.redact)
+        redact = self.shared.redact
+        with redacting(redact):
+            return redacted(await self._work(assigned, teammate), redact)
 
     async def _work(self, assigned: Assignment, teammate: Teammate) -> Outcome:
         task = assigned if isinstance(assigned, Task) else None
@@ -63,15 +62,13 @@ class AgentWork:
             )
         except Refusal as refusal:
             return HandedBack(reason=str(refusal))
+        path, redact = self._transcript_path(task, teammate), self.shared.redact
         async with (
-            Transcript(
-                self._transcript_path(task, teammate), teammate.clock, self.redact
-            ) as transcript,
+            Transcript(path, teammate.clock, redact) as transcript,
             Leftovers(teammate.processes) as leftovers,
         ):
             means = self.means(equipment, task, teammate, leftovers, transcript)
-            _report_choice(means, equipment)
-            attempt = await self.begin(means)
+            attempt = await self.begin(means, equipment)
             teammate.progress.spent = attempt.usage
             try:
                 return await self._see_through(attempt, assigned)
@@ -84,21 +81,22 @@ class AgentWork:
         if isinstance(assigned, Mail):
             await attempt.tell_mail(assigned)
         task = attempt.means.task
-        timeout_s = (task.timeout_s if task else None) or self.settings.limits.timeout_s
+        timeout_s = (task.timeout_s if task else None) or self.shared.settings.limits.timeout_s
         outcome = await run_attempt(attempt, timeout_s)
         await attempt.means.transcript.write(
-            "end", outcome=type(outcome).__name__, why=_why(outcome)
+            "end", outcome=type(outcome).__name__, why=reason(outcome)
         )
         return outcome
 
     def _transcript_path(self, task: Task | None, teammate: Teammate) -> Path:
         if task is not None:
-            return task_transcript(self.layout, task)
-        return message_transcript(self.layout, teammate.name, teammate.run)
+            return task_transcript(self.shared.layout, task)
+        return message_transcript(self.shared.layout, teammate.name, teammate.run)
 
     async def _run_command(self, task: Task, teammate: Teammate) -> Outcome:
+        shared = self.shared
         return await run_command_task(
-            task, teammate, self.layout.workspace, self.settings.limits, self.checkout
+            task, teammate, shared.layout.workspace, shared.settings.limits, shared.checkout
         )
 
     def means(
@@ -110,57 +108,35 @@ class AgentWork:
         transcript: Transcript,
     ) -> Means:
         """What this agent works with on this task, or in a message turn."""
-        agent, limits = equipment.agent, self.settings.limits
-        rights = Rights(self.layout, self.models.script_files(), home=self.home)
-        return Means(
-            teammate=teammate,
-            task=task,
-            agent=agent,
-            workspace=Workspace(
-                self.layout.workspace,
-                readable=(self.layout.output,),
-                locked=None if agent.runs_anything else rights.locked,
-            ),
-            leftovers=leftovers,
-            find_agent=self._find_agent,
-            output_dir=self.layout.output,
-            model=equipment.choice.model,
-            gate=self.models.gate(equipment.choice.model, teammate.clock),
-            ledger=self.ledger,
-            toolbox=equipment.toolbox,
+        means = self.shared.means(
+            equipment,
+            task,
+            teammate,
+            leftovers,
+            transcript,
+            system=system_prompt(equipment.agent, Identity.of(teammate), task),
             contract=ResultContract(equipment.schema) if task else None,
-            checkout=self.checkout,
-            transcript=transcript,
-            redact=self.redact,
-            system=system_prompt(agent, _identity(teammate), task),
-            max_turns=agent.definition.max_turns or limits.max_turns,
-            verify_timeout_s=limits.verify_timeout_s,
+            children=Children(),
+            deadline=Deadline(teammate.clock),
         )
+        return with_subagents(means, equipment, self.shared)
 
-    def _find_agent(self, name: str) -> EffectiveAgent:
-        return self.admission.effective(get_agent(self.admission.discover(), name))
-
-    async def begin(self, means: Means) -> Attempt:
+    async def begin(self, means: Means, equipment: Equipment) -> Attempt:
         """An attempt whose history holds all that goes before the first request.
 
         That is carried turns, the identity, the assignment.
         """
-        carried = recall(means, self.settings)
+        carried = recall(means, self.shared.settings)
         history = carried.history if carried else History()
-        await means.transcript.write(
-            "start",
-            teammate=means.teammate.name,
-            task=means.task.id if means.task else None,
-            attempt=means.task.attempt if means.task else None,
-            agent=means.agent.name,
-            model=means.model.name,
-            system=means.system,
+        await open_record(
+            means,
+            equipment,
             carried=len(history),
             carriedFrom=str(carried.transcript) if carried else None,
         )
         if means.task is None or means.contract is None:
             return Attempt(means=means, history=history)
-        known = with_identity(history.turns, _identity(means.teammate))
+        known = with_identity(history.turns, Identity.of(means.teammate))
         inserted = len(known) > len(history)
         if inserted:
             means.emit("identity.injected", messages=len(history))
@@ -184,42 +160,19 @@ def agent_work(
     `model` serves every agent, whatever they ask for; without it models are chosen from the
     settings. `home` is the home directory whose agents count, by default this user's.
     """
+    environ = os.environ if environ is None else environ
     models = Models(settings, base_dir=layout.root, given=model)
     return AgentWork(
-        layout=layout,
-        settings=settings,
-        models=models,
-        admission=Admission(layout, settings, models, home=home),
-        ledger=Ledger(settings.budget),
-        redact=Redactor(os.environ if environ is None else environ),
-        home=home,
+        shared=Shared(
+            layout=layout,
+            settings=settings,
+            models=models,
+            admission=Admission(layout, settings, models, home=home),
+            ledger=Ledger(settings.budget),
+            redact=Redactor(environ),
+            environ=environ,
+            checkout=Checkout(),
+            roll=Roll(settings.limits),
+            home=home,
+        )
     )
-
-
-def _why(outcome: Outcome) -> str | None:
-    """The error or reason of an outcome that has one."""
-    match outcome:
-        case Done():
-            return None
-        case HandedBack():
-            return outcome.reason
-        case Lost():
-            return outcome.found
-        case _:
-            return outcome.error
-
-
-def _identity(teammate: Teammate) -> Identity:
-    return Identity(name=teammate.name, role=teammate.role, team=teammate.team)
-
-
-def _report_choice(means: Means, equipment: Equipment) -> None:
-    agent, choice = equipment.agent, equipment.choice
-    means.emit(
-        "agent.resolved",
-        agent=agent.name,
-        source=agent.definition.source,
-        file=agent.definition.file,
-        warnings=list(agent.warnings),
-    )
-    means.emit("model.chosen", model=choice.model.name, reason=choice.reason)

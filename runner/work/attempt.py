@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import anyio
-
 from runner.team.outcome import Outcome, Usage
 from runner.team.types import Mail
 from runner.work.checkout import Checkout
+from runner.work.children import Child, Children
+from runner.work.deadline import Deadline
 from runner.work.history import History
 from runner.work.json_values import with_texts
 from runner.work.ledger import Ledger
@@ -27,8 +27,9 @@ from runner.work.prompt import letters
 from runner.work.repeats import Repeats
 from runner.work.results.contract import ResultContract, idle_spec
 from runner.work.retry import Gate
-from runner.work.tags import neutralised
-from runner.work.tools.base import Toolbox, ToolContext
+from runner.work.tags import SUBAGENT_RESULT, neutralised, tagged
+from runner.work.tools.base import Toolbox, ToolContext, presentable
+from runner.work.tools.subagent import result
 from runner.work.transcript import Transcript, calls_as_json
 
 MAX_OUTPUT_TOKENS = 8192
@@ -37,7 +38,12 @@ CALL_LIMIT_S = 900.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means(ToolContext):
-    """What an attempt works with. `contract` is None in a message turn."""
+    """What an attempt works with. `contract` is None in a message turn.
+
+    `subagent` is the id of a subagent within its attempt or message turn, `1-2`, and None for the
+    teammate itself. A subagent has the `task` and the `deadline` of who started it, and a
+    `teammate` who gets no mail.
+    """
 
     model: Model
     gate: Gate
@@ -46,27 +52,30 @@ class Means(ToolContext):
     contract: ResultContract | None
     checkout: Checkout
     transcript: Transcript
+    children: Children
+    deadline: Deadline
     system: str
     max_turns: int
     verify_timeout_s: float
+    subagent: str | None = None
     call_limit_s: float = CALL_LIMIT_S
 
     def emit(self, event: str, **facts: Any) -> None:
         """A line in the journal about this attempt."""
-        self.teammate.emit(event, self.task, **facts)
+        who = {} if self.subagent is None else {"subagent": self.subagent}
+        self.teammate.emit(event, self.task, **who, **facts)
 
 
 @dataclass(slots=True, kw_only=True)
 class Attempt:
     """The state of one attempt. `ended` is set by the call that ends it.
 
-    `cut_replies` counts in a row; `scope` carries the deadline of the attempt, which a wait for
-    a provider moves; `unanswered` is mail that the model was told and has not answered yet.
+    `cut_replies` counts in a row; `unanswered` is mail that the model was told and has not
+    answered yet.
     """
 
     means: Means
     history: History
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     turn: int = 0
     cut_replies: int = 0
     failed_checks: int = 0
@@ -97,6 +106,7 @@ class Attempt:
                 task=task.key if task else None,
                 attempt=task.attempt if task else 0,
                 turn=self.turn,
+                subagent=means.subagent,
             ),
         )
 
@@ -109,6 +119,17 @@ class Attempt:
         """Put words of the runner into the next user turn; `facts` go to the transcript."""
         self.history.tell(text)
         await self.means.transcript.write("user", text=text, **facts)
+
+    async def tell_arrivals(self) -> None:
+        """Put what has arrived into the next user turn: results of subagents, then mail."""
+        for child in self.means.children.take_ended():
+            await self._tell_result(child)
+        if (mail := await self.means.teammate.new_mail()) is not None:
+            await self.tell_mail(mail)
+
+    async def _tell_result(self, child: Child) -> None:
+        text = neutralised(await presentable(result(child), self.means))
+        await self.tell(tagged(SUBAGENT_RESULT, text, id=child.id), subagent=child.id)
 
     async def tell_mail(self, mail: Mail) -> None:
         """Put messages into the next user turn.
@@ -159,21 +180,19 @@ class Attempt:
         text = neutralised(self.means.redact(text))
         return ToolResult(call_id=call.id, name=call.name, text=text, is_error=is_error)
 
-    def extend(self, seconds: float) -> None:
-        """A wait for the provider does not count as time of the attempt."""
-        self.scope.deadline += seconds
-
     def usage(self) -> Usage:
-        """What was used up to now."""
-        return Usage(
-            turns=self.turn,
-            tool_calls=self.tool_calls,
-            input_tokens=self.input_tokens,
-            output_tokens=self.output_tokens,
-            usd=self.usd,
-            seconds=self.means.teammate.clock.monotonic() - self.started,
-            changed_files=self.means.workspace.changed_files,
-            warnings=self.warnings,
+        """What was used up to now, by subagents too."""
+        return self.means.children.usage(
+            Usage(
+                turns=self.turn,
+                tool_calls=self.tool_calls,
+                input_tokens=self.input_tokens,
+                output_tokens=self.output_tokens,
+                usd=self.usd,
+                seconds=self.means.teammate.clock.monotonic() - self.started,
+                changed_files=self.means.workspace.changed_files,
+                warnings=self.warnings,
+            )
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 
@@ -13,6 +14,7 @@ from runner.errors import ToolError
 from runner.team.outcome import Done, Failed
 from runner.work.acceptance import submit
 from runner.work.attempt import Attempt
+from runner.work.awaiting import next_ended
 from runner.work.history import INTERRUPTED
 from runner.work.json_values import misfits
 from runner.work.messages import ModelReply, ToolCall, ToolResult
@@ -90,7 +92,7 @@ async def _answer(
     elif misfit:
         result = attempt.result(call, f"{call.name}: {'; '.join(misfit)}", is_error=True)
     elif call.name == IDLE:
-        result = _idle(attempt, call)
+        result = await _idle(attempt, call)
     else:
         result = await _run_tool(attempt, call)
     seconds = round(clock.monotonic() - started, 3)
@@ -99,8 +101,10 @@ async def _answer(
     return result
 
 
-def _idle(attempt: Attempt, call: ToolCall) -> ToolResult:
+async def _idle(attempt: Attempt, call: ToolCall) -> ToolResult:
     """Without an open task the turn ends; with one it is a stop without a result."""
+    if ids := await next_ended(attempt):
+        return attempt.result(call, f"Subagent {ids} ended; what it handed in follows.")
     if attempt.means.contract is None:
         attempt.ended = Done()
         return attempt.result(call, "ok")
@@ -131,7 +135,8 @@ async def _run_tool(attempt: Attempt, call: ToolCall) -> ToolResult:
             stack.enter_context(means.teammate.progress.using(call.name))
             if tool is not None and not tool.read_only:
                 stack.enter_context(means.checkout.writing(means.teammate.name))
-            with anyio.move_on_after(means.call_limit_s) as scope:
+            limit_s = means.call_limit_s if tool is None or tool.limited else math.inf
+            with anyio.move_on_after(limit_s) as scope:
                 text = await means.toolbox.run(call.name, call.arguments or {}, means)
                 is_error = False
             if scope.cancelled_caught:

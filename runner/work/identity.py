@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from runner.team.types import Teammate
 from runner.work.messages import AssistantTurn, Turn, UserTurn
 from runner.work.tags import IDENTITY, tagged
 
@@ -24,6 +25,10 @@ class Identity:
     name: str
     role: str
     team: str
+
+    @classmethod
+    def of(cls, teammate: Teammate) -> Identity:
+        return cls(name=teammate.name, role=teammate.role, team=teammate.team)
 
     def pair(self) -> tuple[UserTurn, AssistantTurn]:
         told = f"You are '{self.name}', role: {self.role}, team: {self.team}. Continue your work."

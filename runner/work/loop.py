@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import anyio
-
 from runner.errors import (
     ContextOverflow,
     ModelError,
@@ -15,6 +13,7 @@ from runner.errors import (
 )
 from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached, Lost, Outcome
 from runner.work.attempt import Attempt
+from runner.work.awaiting import next_ended
 from runner.work.calls import Answered, answer_calls, remind
 from runner.work.ledger import BudgetReached
 from runner.work.messages import ModelReply
@@ -25,23 +24,29 @@ from runner.work.retry import ask
 
 async def run_attempt(attempt: Attempt, timeout_s: float) -> Outcome:
     """Work until there is an outcome; it carries what was used. The time is limited."""
-    attempt.started = attempt.means.teammate.clock.monotonic()
     outcome: Outcome = LimitReached(limit="timeout", error=f"not finished after {timeout_s:g} s")
-    with anyio.move_on_after(timeout_s) as attempt.scope:
+    with attempt.means.deadline.begin(timeout_s):
+        outcome = await run_with_children(attempt)
+    return replace(outcome, usage=attempt.usage())
+
+
+async def run_with_children(attempt: Attempt) -> Outcome:
+    """Work within the time of whoever limits it; subagents that still run at the end are ended."""
+    attempt.started = attempt.means.teammate.clock.monotonic()
+    async with attempt.means.children:
         outcome = await run_turns(attempt)
     return replace(outcome, usage=attempt.usage())
 
 
 async def run_turns(attempt: Attempt) -> Outcome:
-    """The turns of one attempt, or of one message turn, from top to bottom."""
+    """The turns of an attempt, a message turn or a subagent, from top to bottom."""
     while True:
         # the claim may be gone, a stop asked for, a limit reached
         if (barred := await _barred(attempt)) is not None:
             return barred
 
         # what arrived meanwhile joins the user turn, behind the results of the last calls
-        if (mail := await attempt.means.teammate.new_mail()) is not None:
-            await attempt.tell_mail(mail)
+        await attempt.tell_arrivals()
 
         reply = await _ask(attempt)
         if not isinstance(reply, ModelReply):
@@ -53,12 +58,9 @@ async def run_turns(attempt: Attempt) -> Outcome:
         if attempt.ended is not None:
             return attempt.ended
 
-        # no call is a stop: the end of a message turn, a reminder with an open task
+        # no call is a stop, whatever that means here; calls may go round in circles
         if not reply.calls and not attempt.cut_replies:
-            if attempt.means.contract is None:
-                return Done()
-            if (text := remind(attempt)) is not None:
-                await attempt.tell(reminder(text))
+            await _stop(attempt)
         elif answered:
             await _watch_circles(attempt, answered)
         if attempt.ended is not None:
@@ -82,7 +84,7 @@ async def _ask(attempt: Attempt) -> ModelReply | Outcome:
     means, request = attempt.means, attempt.request()
     try:
         async with means.ledger.reserve(means.model, request) as room:
-            reply = await ask(means.model, request, means.gate, waiting=attempt.extend)
+            reply = await ask(means.model, request, means.gate, waiting=means.deadline.extend)
             room.reply = reply
             return reply
     except BudgetReached as error:
@@ -98,6 +100,16 @@ async def _ask(attempt: Attempt) -> ModelReply | Outcome:
         return Failed(error=text)
     except ModelError as error:
         return Faulted(error=means.redact(str(error)))
+
+
+async def _stop(attempt: Attempt) -> None:
+    """Wait for the next subagent, else end the message turn, else remind of the open task."""
+    if await next_ended(attempt):
+        return
+    if attempt.means.contract is None:
+        attempt.ended = Done()
+    elif (text := remind(attempt)) is not None:
+        await attempt.tell(reminder(text))
 
 
 async def _watch_circles(attempt: Attempt, answered: Answered) -> None:

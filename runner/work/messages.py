@@ -66,7 +66,8 @@ class ToolSpec:
 class Asker:
     """Who asks. In a message turn `task` is None and `attempt` 0.
 
-    `turn` counts the model replies of the attempt from 0.
+    `turn` counts the model replies of the attempt, or of the subagent, from 0. `subagent` is its
+    id within the attempt (`1-2`), None for the teammate itself.
     """
 
     teammate: str = ""
@@ -74,11 +75,17 @@ class Asker:
     task: Key | None = None
     attempt: int = 0
     turn: int = 0
+    subagent: str | None = None
 
     @property
     def written_for(self) -> tuple[str, ...]:
-        """The keys under which a script may hold turns for it: this attempt, then the task."""
-        return () if self.task is None else (f"{self.task}/{self.attempt}", self.task)
+        """The keys under which a script may hold turns for it: this attempt, then the task.
+
+        None for a subagent: the turns of the task are those of who started it.
+        """
+        if self.task is None or self.subagent is not None:
+            return ()
+        return f"{self.task}/{self.attempt}", self.task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

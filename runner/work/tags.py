@@ -8,11 +8,13 @@ AUTO_CLAIMED = "auto-claimed"
 IDENTITY = "identity"
 INBOX_MESSAGE = "inbox-message"
 REMINDER = "runner-reminder"
+SUBAGENT_ASSIGNMENT = "subagent-assignment"
+SUBAGENT_RESULT = "subagent-result"
 
-_OWN = re.compile(
-    rf"<(?=\s*/?\s*(?:{AUTO_CLAIMED}|{IDENTITY}|{INBOX_MESSAGE}|{REMINDER})(?![\w-]))",
-    re.IGNORECASE,
+_TAGS = "|".join(
+    (AUTO_CLAIMED, IDENTITY, INBOX_MESSAGE, REMINDER, SUBAGENT_ASSIGNMENT, SUBAGENT_RESULT)
 )
+_OWN = re.compile(rf"<(?=\s*/?\s*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
 
 
 def neutralised(text: str) -> str:

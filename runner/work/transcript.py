@@ -1,8 +1,9 @@
 """The record of an attempt: one JSON line per thing that happened, written as it happens.
 
-`.team/transcripts/task_<key>/<attempt>.jsonl`, message turns in `<teammate>/<run>.jsonl`. A line
-is `{"version", "kind", "turn", "ts", ...}`. Kinds: `start`, `user`, `assistant`, `call` (before
-the tool starts), `result` (when it ended), `end`.
+`.team/transcripts/task_<key>/<attempt>.jsonl`, message turns in `<teammate>/<run>.jsonl`; those of
+subagents beside them: `<attempt>-1.jsonl`, and for one of that subagent `<attempt>-1-1.jsonl`. A
+line is `{"version", "kind", "turn", "ts", ...}`. Kinds: `start`, `user`, `assistant`, `call`
+(before the tool starts), `result` (when it ended), `end`.
 """
 
 from __future__ import annotations
@@ -83,6 +84,11 @@ def task_transcript(layout: Layout, task: Task) -> Path:
 def message_transcript(layout: Layout, teammate: str, run: str) -> Path:
     """Where a teammate's message turns of this run lie. Raises: UnsafeName."""
     return layout.transcripts / safe_name("teammate", teammate) / f"{safe_name('run', run)}.jsonl"
+
+
+def subagent_transcript(parent: Path, number: int) -> Path:
+    """Where a subagent's lies, beside that of who started it."""
+    return parent.with_name(f"{parent.stem}-{number}{parent.suffix}")
 
 
 def calls_as_json(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:

@@ -4,8 +4,9 @@
     agents: {NAME: [turn, ...]}
     default: [turn, ...]
 
-A turn is `{text?, calls?: [{TOOL: {args}}], fault?: KIND}`. It is made for examples and tests and
-says so when it runs out of turns; it never pretends to be a model.
+A turn is `{text?, calls?: [{TOOL: {args}}], fault?: KIND}`. A subagent gets the turns of its agent
+or the default, from the first one on, never those of the task. It is made for examples and tests
+and says so when it runs out of turns; it never pretends to be a model.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class ScriptModel:
         turns = self._script.turns_for(asker)
         position = asker.turn + self._raised.get(attempt, 0)
         if turns is None or position >= len(turns):
-            if asker.task is None:
+            if asker.task is None and asker.subagent is None:
                 return ModelReply(text="(the script has no turn for messages)", usd=0.0)
             raise ModelRejected(self._missing(request, turns), status=400)
         turn = turns[position]
@@ -101,15 +102,26 @@ class ScriptModel:
             _raise_fault(turn.fault, self._script.file)
         if turn.fault == "hang":
             await anyio.sleep_forever()
-        return _reply(turn, f"{asker.task or 'message'}_{asker.attempt}_{position}")
+        return _reply(turn, f"{_place(asker)}_{position}")
 
     def _missing(self, request: ModelRequest, turns: Turns | None) -> str:
         asker, file = request.asker, self._script.file
-        who = f"task {asker.task} (attempt {asker.attempt}, agent {asker.agent})"
+        if asker.subagent is None:
+            who = f"task {asker.task} (attempt {asker.attempt}, agent {asker.agent})"
+            wanted = f'add a list "{asker.task}" under `tasks`'
+        else:
+            who = f"subagent {asker.subagent} (agent {asker.agent})"
+            wanted = f'add a list "{asker.agent}" under `agents`'
         if turns is None:
-            return f'{file} has no turns for {who}; add a list "{asker.task}" under `tasks`'
+            return f"{file} has no turns for {who}; {wanted}"
         cause = last_refusal(request) or "; the last one should call submit_result"
         return f"{file} has {turns_text(len(turns))} for {who} and one more was asked for{cause}"
+
+
+def _place(asker: Asker) -> str:
+    """What the ids of its calls begin with."""
+    parts = (asker.task or "message", str(asker.attempt), asker.subagent)
+    return "_".join(part for part in parts if part is not None)
 
 
 def _raise_fault(fault: str | None, file: Path) -> None:

@@ -76,13 +76,15 @@ class Tool:
 
     `run` gets arguments that fit `spec.parameters` and returns text; it raises RunnerError for
     what the model can do something about. One that is not `offered` is known only to whoever
-    calls it unasked, and says why it cannot be used.
+    calls it unasked, and says why it cannot be used. One that is not `limited` waits for agents
+    with limits of their own, so its call takes as long as the attempt has time.
     """
 
     spec: ToolSpec
     run: ToolFunction
     read_only: bool = False
     offered: bool = True
+    limited: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,16 +104,18 @@ class Toolbox:
         """
         tool = self.tools.get(name)
         if tool is None:
-            raise ToolError(f"there is no tool {name!r}; yours: {', '.join(self.tools) or 'none'}")
+            names = ", ".join(spec.name for spec in self.specs) or "none"
+            raise ToolError(f"there is no tool {name!r}; yours: {names}")
         fitting = checked_arguments(name, tool.spec.parameters, arguments)
         try:
             text = await tool.run(fitting, context)
         except RunnerError as error:
-            raise ToolError(await _presentable(str(error), context)) from error
-        return await _presentable(text, context)
+            raise ToolError(await presentable(str(error), context)) from error
+        return await presentable(text, context)
 
 
-async def _presentable(text: str, context: ToolContext) -> str:
+async def presentable(text: str, context: ToolContext) -> str:
+    """Text from outside as it may enter a history: no keys, never empty, bounded."""
     text = context.redact(clean_text(text))
     if not text.strip():
         return NOTHING
