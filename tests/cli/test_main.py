@@ -87,7 +87,7 @@ def test_a_slip_of_the_keyboard_is_told_what_was_meant(
     assert f"'{meant}'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("word", ["", "run", "tasks", "agents", "team"])
+@pytest.mark.parametrize("word", ["", "run", "tasks", "agents", "commands", "team"])
 def test_help_fits_80_columns_and_cuts_no_sentence_short(
     word: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

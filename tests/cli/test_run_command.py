@@ -158,6 +158,11 @@ def test_a_dry_run_shows_the_task_and_adds_nothing(there: Cli) -> None:
     assert files(there) == ["task_1.json"]
 
 
+def test_a_dry_run_of_a_command_without_agent_names_none(there: Cli) -> None:
+    lines = there("run", "--dry-run", "--command", "tidy").out.splitlines()
+    assert lines[1:4] == ["subject: tidy: Tidies", "", "Tidy up."]
+
+
 def test_a_dry_run_in_json_has_the_fields_of_the_task(there: Cli) -> None:
     there.board(DONE)
     answer = there("run", "--dry-run", "--json", "--only", "1", "--command", "tidy")
