@@ -16,7 +16,7 @@ from runner.core.ids import LEAD
 from runner.core.layout import Layout
 from runner.core.settings import Settings, load_settings
 from runner.errors import ModelUnavailable
-from runner.team.roster import known_names
+from runner.team.roster_files import known_names
 from runner.work.models import Models
 
 

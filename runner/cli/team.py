@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from runner.cli import boards, here, output
+from runner.cli.event_line import local_time
 from runner.cli.tables import print_table
 from runner.core.clock import SystemClock
 from runner.core.files import locked
@@ -17,7 +18,7 @@ from runner.core.settings import load_settings
 from runner.errors import UsageError
 from runner.team.mailbox import Mailbox, check_recipient, post
 from runner.team.requests import ask_to_stop, pending
-from runner.team.roster import live_members, live_rosters
+from runner.team.roster_files import live_members, live_rosters
 
 command = click.Group("team", no_args_is_help=False, help="See who is at work, and write to them.")
 
@@ -39,16 +40,23 @@ def status(context: click.Context, as_json: bool) -> None:
         if member["status"] != "shutdown" and _is_asked_to_stop(layout, member):
             member["status"] = "stopping"
     if as_json:
-        runs = [
-            {key: roster.get(key) for key in ("run", "team", "started", "pid", "host")}
-            for roster in rosters
-        ]
+        keys = ("run", "team", "started", "pid", "host", "workspace")
+        runs = [{key: roster.get(key) for key in keys} for roster in rosters]
         output.print_json({"runs": runs, "members": members})
     elif members:
+        for roster in rosters:
+            output.say(_run_line(roster))
         columns = ("name", "role", "agent", "status", "task", "run")
         print_table(columns, [[member[name] for name in columns] for member in members])
     else:
         output.say("no run is at work on this board")
+
+
+def _run_line(roster: dict[str, Any]) -> str:
+    begun = local_time({"ts": roster.get("started")})
+    since = f"since {begun:%Y-%m-%d %H:%M:%S}, " if begun else ""
+    where = f"process {roster.get('pid')}, works in {roster.get('workspace')}"
+    return output.one_line(f"{roster['run']} of team {roster.get('team')}: {since}{where}")
 
 
 def _is_asked_to_stop(layout: Layout, member: dict[str, Any]) -> bool:

@@ -6,10 +6,9 @@ the members of every live run, written at most once a second.
 
 from __future__ import annotations
 
-import json
 import os
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +16,6 @@ from typing import Any, Literal
 import anyio
 import anyio.to_thread
 
-from runner.board.runs import is_alive
 from runner.core.clock import Clock, to_iso
 from runner.core.files import atomic_write, encode_json, locked
 from runner.core.ids import LEAD, safe_name
@@ -25,7 +23,7 @@ from runner.core.layout import STATE_VERSION, Layout
 from runner.core.log import get_logger
 from runner.core.settings import MemberSpec
 from runner.errors import BoardBusy, ConfigError, SaveFailed
-from runner.team.guardian_main import lives
+from runner.team.roster_files import RosterFiles, is_dying, is_outdated, load_object, merged, names
 
 Status = Literal["working", "idle", "shutdown"]
 
@@ -34,12 +32,12 @@ _PACE_S = 1.0
 
 @dataclass(slots=True, kw_only=True)
 class Member:
-    """One line of the roster. `wanted` is the name asked for, before another run was heeded."""
+    """One line of the roster. `renamed` says why it has not the name that was asked for."""
 
     name: str
-    wanted: str
     role: str
     agent: str | None
+    renamed: str | None = None
     status: Status = "idle"
     task: int | str | None = None
 
@@ -52,6 +50,7 @@ class Roster:
         self._run = run
         self._team = team
         self._clock = clock
+        self._files = RosterFiles(layout, run)
         self._started = clock.now()
         self._changed = anyio.Event()
         self.members: tuple[Member, ...] = ()
@@ -69,16 +68,9 @@ class Roster:
             if safe_name("member name", spec.name) == LEAD:
                 raise ConfigError("members", "name", LEAD, "another name: this one is reserved")
         with locked(self._lock_file):
-            others = [file for file in _live(self._layout, self._run) if not _is_dying(file)]
-            taken = {name for file in others for name in _names(file)}
-            members = []
-            for spec in specs:
-                name = _free_name(spec.name, taken)
-                taken.add(name)
-                members.append(
-                    Member(name=name, wanted=spec.name, role=spec.role, agent=spec.agent)
-                )
-            self.members = tuple(members)
+            others = [file for file in self._files.live() if not is_dying(file)]
+            taken = {name: f"run {file['run']}" for file in others for name in names(file)}
+            self.members = _named(specs, taken)
             self._write(ended=False)
         return self.members
 
@@ -95,6 +87,13 @@ class Roster:
             await self._changed.wait()
             self._changed = anyio.Event()
             await anyio.to_thread.run_sync(self.save)
+
+    async def keep_true(self, every_s: float) -> None:
+        """Until cancelled: what a run that died has left in `config.json` goes."""
+        while True:
+            await self._clock.sleep(every_s)
+            if await anyio.to_thread.run_sync(is_outdated, self._layout, self._run):
+                await anyio.to_thread.run_sync(self.save)
 
     def save(self, *, ended: bool = False) -> None:
         """Write both files now. Synchronous; a disk that refuses is logged, not fatal."""
@@ -117,6 +116,7 @@ class Roster:
             "pid": os.getpid(),
             "host": socket.gethostname(),
             "team": self._team,
+            "workspace": str(self._layout.workspace),
             "members": [
                 {
                     "name": member.name,
@@ -129,81 +129,39 @@ class Roster:
             ],
         }
         atomic_write(self.path, encode_json(own))
-        self._write_merged([*_live(self._layout, self._run), own])
+        self._files.end_dead(self._clock.now())
+        self._write_merged([*self._files.live(), own])
 
-    def _write_merged(self, files: Iterable[dict[str, Any]]) -> None:
+    def _write_merged(self, files: Sequence[dict[str, Any]]) -> None:
         path = self._layout.config
-        if path.exists() and not isinstance(_load(path).get("members"), list):
+        if path.exists() and not isinstance(load_object(path).get("members"), list):
             return  # somebody else's file of the same name
-        merged = {
+        view = {
             "version": STATE_VERSION,
             "team_name": self._team,
-            "members": [
-                {**{key: member.get(key) for key in _MERGED_KEYS}, "run": file["run"]}
-                for file in files
-                for member in file["members"]
-            ],
+            "members": merged(files),
         }
-        atomic_write(path, encode_json(merged))
+        atomic_write(path, encode_json(view))
 
 
-_MERGED_KEYS = ("name", "role", "agent", "status")
+def _named(specs: Sequence[MemberSpec], taken: Mapping[str, str]) -> tuple[Member, ...]:
+    """Each under the wanted name, or one with a number. `taken`: names, with who has them."""
+    members, holders = [], dict(taken)
+    avoided = {*taken, *(spec.name for spec in specs)}
+    for spec in specs:
+        name, holder = spec.name, holders.get(spec.name)
+        if holder is not None:
+            name = _free_name(spec.name, avoided)
+            avoided.add(name)
+        holders[name] = "another of this team"
+        renamed = None if holder is None else f"{spec.name} is taken by {holder}"
+        members.append(Member(name=name, role=spec.role, agent=spec.agent, renamed=renamed))
+    return tuple(members)
 
 
-def live_rosters(layout: Layout) -> list[dict[str, Any]]:
-    """The roster files of all live runs, in the order of their start."""
-    return _live(layout, None)
-
-
-def live_members(layout: Layout) -> tuple[str, ...]:
-    """Everybody who can be written to: the lead and the teammates of all live runs."""
-    return (LEAD, *(name for file in live_rosters(layout) for name in _names(file)))
-
-
-def known_names(layout: Layout) -> set[str]:
-    """Everybody in `config.json`: the teammates of the runs that were last at work here."""
-    members = _load(layout.config).get("members")
-    listed = members if isinstance(members, list) else []
-    return {str(one["name"]) for one in listed if isinstance(one, dict) and "name" in one}
-
-
-def _live(layout: Layout, own_run: str | None) -> list[dict[str, Any]]:
-    """Without the own run, which is known better and must not be probed."""
-    found = []
-    for path in layout.runs.glob("*.json"):
-        file = _load(path)
-        if not isinstance(file.get("members"), list) or file.get("run") != path.stem:
-            continue
-        if path.stem == own_run or file.get("ended") is not None:
-            continue
-        if is_alive(layout, path.stem):
-            found.append(file)
-    return sorted(found, key=lambda file: str(file.get("started")))
-
-
-def _is_dying(file: dict[str, Any]) -> bool:
-    """Its process is gone, and its guardian holds the lock for a last moment."""
-    pid = file.get("pid")
-    return file.get("host") == socket.gethostname() and isinstance(pid, int) and not lives(pid)
-
-
-def _names(file: dict[str, Any]) -> list[str]:
-    return [str(member["name"]) for member in file["members"]]
-
-
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _free_name(wanted: str, taken: set[str]) -> str:
-    """`wanted`, or `wanted-2` and so on, within the 64 characters of a name."""
-    name, number = wanted, 1
-    while name in taken:
+def _free_name(wanted: str, taken: Container[str]) -> str:
+    """`wanted` with a number that is free, within the 64 characters of a name."""
+    number = 2
+    while (name := f"{wanted[: 63 - len(str(number))]}-{number}") in taken:
         number += 1
-        suffix = f"-{number}"
-        name = wanted[: 64 - len(suffix)] + suffix
     return name

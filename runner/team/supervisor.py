@@ -100,6 +100,7 @@ class Supervisor:
             teammate=seat.member.name,
             role=seat.member.role,
             agent=seat.member.agent,
+            reason=seat.member.renamed,
         )
         cycle = Cycle(state, seat, self._on_limit)
         self._cycles[seat.member.name] = cycle

@@ -211,15 +211,14 @@ class Team:
             members=[member.name for member in roster.members],
         )
         for member in roster.members:
-            if member.name != member.wanted:
-                self.notes.append(
-                    f"{member.wanted} is taken by another run: called {member.name} here"
-                )
+            if member.renamed is not None:
+                self.notes.append(f"{member.renamed}: called {member.name} here")
 
     async def _live(self, state: RunState) -> None:
         supervisor = Supervisor(state, self.limit_reached)
         async with anyio.create_task_group() as services:
             services.start_soon(state.roster.keep)
+            services.start_soon(state.roster.keep_true, self.settings.limits.poll_interval_s)
             if self._watches:
                 services.start_soon(self._watcher(state).keep)
             services.start_soon(self._watch_stop, state, supervisor)

@@ -61,7 +61,15 @@ class Working:
             return replace(self._cut, usage=usage)
         if outcome is None:
             raise AssertionError("unreachable: only a cut ends the group without an outcome")
-        return outcome
+        return self._without_blame(outcome)
+
+    def _without_blame(self, outcome: Outcome) -> Outcome:
+        """No task fails because the workspace was removed under it, as a git worktree may be."""
+        workspace = self._state.layout.workspace
+        if isinstance(outcome, Done | Lost) or workspace.is_dir():
+            return outcome
+        reason = f"the workspace {workspace} is gone"
+        return HandedBack(reason=reason, stop_claiming=True, usage=outcome.usage)
 
     def _spent(self, started: float) -> Usage:
         """What a work that was cut short has used, as far as it is known."""

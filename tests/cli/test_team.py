@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -41,7 +42,10 @@ def test_status_lists_the_teammates_of_live_runs(cli: Cli) -> None:
             "team": "crew",
         }
         assert [run["run"] for run in told["runs"]] == ["run-1"]
-        assert cli("team", "status").out.splitlines()[1].split()[:2] == ["ada", "coder"]
+        about, _, ada, _ = cli("team", "status").out.splitlines()
+        assert about.startswith("run-1 of team crew: since ")
+        assert about.endswith(f", process {os.getpid()}, works in {cli.layout.workspace}")
+        assert ada.split()[:2] == ["ada", "coder"]
     assert cli("team", "status", "--json").json == {"runs": [], "members": []}
 
 
@@ -55,7 +59,18 @@ def test_status_tells_two_runs_apart(cli: Cli) -> None:
         ]
         assert [run["run"] for run in told["runs"]] == ["run-1", "run-2"]
         lines = cli("team", "status").out.splitlines()
-        assert [line.split()[0] for line in lines[1:]] == ["ada", "ada-2", "ben"]
+        firsts = [line.split()[0] for line in lines]
+        assert firsts == ["run-1", "run-2", "NAME", "ada", "ada-2", "ben"]
+
+
+def test_status_tells_the_workspace_of_a_run_and_forgives_an_odd_roster(cli: Cli) -> None:
+    with live_run(cli.layout, "run-1", "ada"):
+        [run] = cli("team", "status", "--json").json["runs"]
+        assert run["workspace"] == str(cli.layout.workspace)
+        path = cli.layout.runs / "run-1.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"started": "noon"}))
+        line = cli("team", "status").out.splitlines()[0]
+    assert line.startswith("run-1 of team crew: process ")
 
 
 @pytest.mark.parametrize("text", ["", " \n"])

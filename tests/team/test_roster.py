@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from runner.core.layout import Layout
 from runner.core.settings import MemberSpec, Settings
 from runner.errors import UnsafeName
 from runner.team.outcome import Done, Outcome
-from runner.team.roster import Roster, known_names, live_members
+from runner.team.roster import Roster
+from runner.team.roster_files import RosterFiles, known_names, live_members, names
 from runner.team.types import Assignment, Teammate
 from runner.testing.board import make_board
 from runner.testing.clock import FakeClock
 from runner.testing.team import running_team
-from tests.team.helpers import finish
+from tests.team.helpers import events, finish
 
 
 @pytest.fixture
@@ -100,7 +102,7 @@ async def test_a_name_of_another_live_run_gets_a_number_and_is_told(tmp_path: Pa
         ) as second:
             report = await second.finished()
     assert [row.name for row in report.teammates] == ["ann-2", "bob"]
-    assert report.notes == ("ann is taken by another run: called ann-2 here",)
+    assert report.notes == ("ann is taken by run one: called ann-2 here",)
 
 
 def test_names_within_a_run_are_made_unique_too(layout: Layout) -> None:
@@ -112,6 +114,24 @@ def test_names_within_a_run_are_made_unique_too(layout: Layout) -> None:
         long,
         "a" * 62 + "-2",
     ]
+
+
+def test_a_number_takes_no_name_that_somebody_else_asked_for(layout: Layout) -> None:
+    lock = RunLock.start(layout, "live")
+    enlist(layout, "live", "ann")
+    assert enlist(layout, "r2", "ann", "ann-2", "ann-2-2") == ["ann-3", "ann-2", "ann-2-2"]
+    lock.release()
+
+
+async def test_why_a_teammate_has_another_name_is_told_when_it_comes(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path), FakeClock()
+    async with running_team(
+        layout, work=finish, members=["ann", "ann"], clock=clock, drain=True
+    ) as team:
+        report = await team.finished()
+    told = [line["reason"] for line in events(team.journal, "teammate.spawned")]
+    assert told == [None, "ann is taken by another of this team"]
+    assert report.notes == (f"{told[1]}: called ann-2 here",)
 
 
 def test_members_of_dead_and_ended_runs_are_nobody(layout: Layout) -> None:
@@ -130,6 +150,72 @@ def test_members_of_dead_and_ended_runs_are_nobody(layout: Layout) -> None:
     ]
     lock.release()
     assert live_members(layout) == ("lead",)
+
+
+def test_the_next_run_writes_the_end_of_one_that_died(layout: Layout) -> None:
+    clock = FakeClock()
+    dead = Roster(layout, run="dead", team="t", clock=clock)
+    [bob] = dead.enlist([MemberSpec(name="bob", role="coder")])
+    dead.update(bob, "working", task=4)
+    dead.save()
+    enlist(layout, "next", "ann")
+    file = loaded(dead.path)
+    assert (file["ended"], file["died"]) == ("2026-01-01T00:00:00.000Z", True)
+    assert file["members"] == [
+        {"name": "bob", "role": "coder", "agent": None, "status": "shutdown", "task": None}
+    ]
+    before = dead.path.stat()
+    enlist(layout, "third", "cy")
+    assert dead.path.stat() == before
+
+
+def test_a_dead_roster_that_cannot_be_written_stops_no_run(layout: Layout) -> None:
+    enlist(layout, "dead", "bob")
+    (layout.runs / "dead.json").chmod(0o444)
+    assert enlist(layout, "next", "bob") == ["bob"]
+    assert loaded(layout.runs / "dead.json")["ended"] is None
+
+
+async def test_who_died_beside_a_live_run_leaves_the_merged_view(tmp_path: Path) -> None:
+    layout, clock = make_board(tmp_path), FakeClock()
+    async with running_team(layout, work=finish, members=["ann"], clock=clock, run_id="r1"):
+        await clock.advance(2)
+        lock = RunLock.start(layout, "other")
+        other = Roster(layout, run="other", team="t", clock=FakeClock())
+        other.enlist([MemberSpec(name="bob")])
+        await clock.advance(10)
+        assert known_names(layout) == {"ann", "bob"}
+        lock.release()
+        await clock.advance(5)
+        assert known_names(layout) == {"ann"}
+        assert loaded(other.path)["died"]
+
+
+def test_what_has_ended_is_read_once_and_again_when_it_is_written_anew(layout: Layout) -> None:
+    lock = RunLock.start(layout, "r1")
+    roster = Roster(layout, run="r1", team="t", clock=FakeClock())
+    roster.enlist([MemberSpec(name="ann")])
+    files = RosterFiles(layout)
+    assert [names(file) for file in files.live()] == [["ann"]]
+    roster.save(ended=True)
+    assert files.live() == []
+    at = roster.path.stat().st_mtime_ns
+    roster.path.write_text(json.dumps(loaded(roster.path) | {"ended": None}))
+    os.utime(roster.path, ns=(at, at))
+    assert files.live() == [], "the same file as before, as far as its times tell"
+    roster.save()
+    assert [names(file) for file in files.live()] == [["ann"]]
+    lock.release()
+
+
+@pytest.mark.parametrize("members", ["null", "[3]", "[{}]", '[{"name": 3}]'])
+def test_a_file_that_is_no_roster_counts_as_none(layout: Layout, members: str) -> None:
+    lock = RunLock.start(layout, "odd")
+    text = f'{{"run": "odd", "ended": null, "members": {members}}}'
+    (layout.runs / "odd.json").write_text(text, encoding="utf-8")
+    (layout.runs / "link.json").symlink_to("nowhere")
+    assert live_members(layout) == ("lead",)
+    lock.release()
 
 
 @pytest.mark.parametrize("content", ['{"theirs": true}', '["x"]', "not json", '{"members": 3}'])

@@ -23,7 +23,7 @@ from runner.errors import ConfigError, SaveFailed, UsageError
 from runner.team.mailbox import Mailbox
 from runner.team.outcome import Done, HandedBack, Outcome, Usage
 from runner.team.requests import ask_to_stop, read_request
-from runner.team.roster import live_members
+from runner.team.roster_files import live_members
 from runner.team.team import Team
 from runner.team.types import Assignment, Mail, Teammate
 from runner.testing.board import make_board
