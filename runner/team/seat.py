@@ -18,7 +18,7 @@ class Seat:
 
     `ending` says why nobody sits there any more. `worked` has the ids of the tasks worked on, as
     written, in order. `chats` counts mail answered with mail since the last task or word
-    of the lead.
+    of the lead. `disturbed`: the file of the open task was changed by somebody else.
     """
 
     member: Member
@@ -27,6 +27,7 @@ class Seat:
     ending: Ending | None = None
     worked: list[int | str] = field(default_factory=list)
     chats: int = 0
+    disturbed: bool = False
 
     @property
     def live(self) -> bool:

@@ -112,6 +112,8 @@ class RunState:
         tick_s = self.settings.limits.poll_interval_s
         # half a tick less, so that the last of so many is never a moment too early
         self.board.store.observer.rely(tick_s * (_SWEEP_TICKS - 0.5) if live else 0.0)
+        for seat in self.live_seats:  # of what happened before, nobody was told
+            seat.disturbed = True
         self.pulse.beat()
 
     def on_files(self, tasks: Collection[str], inboxes: Collection[str]) -> None:
@@ -120,6 +122,10 @@ class RunState:
         What this process wrote itself wakes nobody.
         """
         is_news = self.board.store.observer.hear(tasks)
+        if is_news:
+            for seat in self.live_seats:
+                task = seat.teammate.task
+                seat.disturbed = seat.disturbed or (task is not None and task.file in tasks)
         mail = (seat for seat in self.live_seats if seat.inbox.name in inboxes)
         if is_news or any(seat.inbox.has_news() for seat in mail):
             self.pulse.beat()

@@ -27,6 +27,7 @@ from runner.team.types import Assignment
 _SAVE_PAUSE_S = 0.5
 _MAX_SAVE_PAUSE_S = 10.0
 _MAX_TRIES_WITHOUT_BOARD = 8
+_ROUNDING_S = 1e-6
 
 
 class Working:
@@ -90,16 +91,27 @@ class Working:
             return Faulted(error=in_one_line(error))
 
     async def _watch_claim(self, fence: Fence) -> None:
-        """A claim that is gone ends the attempt and its tools, also in a long tool call."""
+        """A claim that is gone ends the attempt and its tools, also in a long tool call.
+
+        One that went by accident is put back as soon as that is told, before another run takes the
+        task. A file may also be on its way then, so what is lost is judged at the ticks only.
+        """
+        state, seat, clock = self._state, self._seat, self._state.clock
+        tick_s = state.settings.limits.poll_interval_s
+        due = clock.monotonic() + tick_s
         while True:
-            await self._state.clock.sleep(self._state.settings.limits.poll_interval_s)
+            await state.pulse.wait_until(lambda: seat.disturbed, due - clock.monotonic())
+            seat.disturbed = False
+            is_tick = clock.monotonic() >= due - _ROUNDING_S
+            if is_tick:
+                due = clock.monotonic() + tick_s
             try:
-                held = await self._state.board.holds(fence)
+                held = await state.board.holds(fence)
             except (OSError, BoardError) as error:
                 # a look that failed tells nothing about the claim, and the next one is near
                 get_logger(__name__).warning("claim_not_seen", task=fence.key, error=str(error))
                 continue
-            if not held:
+            if is_tick and not held:
                 self.cut(Lost(found="somebody changed the task"))
 
 

@@ -15,6 +15,7 @@ from runner.team.outcome import Done, Outcome
 from runner.team.pulse import Pulse
 from runner.team.types import Assignment, Teammate
 from runner.testing.board import make_board
+from runner.testing.clock import FakeClock
 from runner.testing.team import running_team
 from tests.team.helpers import events, on_disk
 
@@ -84,6 +85,43 @@ async def test_what_a_person_writes_into_a_task_in_progress_stays(layout: Layout
         report = await team.finished()
     done = on_disk(layout, 1)
     assert (report.exit_code, done["status"], done["labels"]) == (0, "completed", ["mine"])
+
+
+async def test_a_claim_that_a_checkout_took_is_put_back_as_soon_as_that_is_told(
+    layout: Layout,
+) -> None:
+    hands, clock = Hands(), FakeClock()
+    async with running_team(layout, work=hands, members=["ann"], clock=clock, drain=True) as team:
+        await hands.begun.wait()
+        claimed, state = on_disk(layout, 1), team._state
+        assert state is not None
+        git(layout.root, "checkout", "--quiet", "--", ".tasks")
+        state.on_files({"task_1.json"}, ())
+        await clock.settle()
+        assert on_disk(layout, 1) == claimed
+        hands.may_end.set()
+        report = await team.finished()
+    assert (report.exit_code, hands.calls) == (0, 1)
+
+
+async def test_a_file_that_is_told_to_be_gone_may_be_on_its_way_until_the_next_tick(
+    layout: Layout,
+) -> None:
+    hands, clock, path = Hands(), FakeClock(), layout.tasks / "task_1.json"
+    async with running_team(layout, work=hands, members=["ann"], clock=clock, drain=True) as team:
+        await hands.begun.wait()
+        state, kept = team._state, path.read_bytes()
+        assert state is not None
+        for gone in (True, False):
+            path.unlink() if gone else path.write_bytes(kept)
+            state.on_files({"task_1.json"}, ())
+            await clock.settle()
+        await clock.advance(20)
+        assert not hands.was_cut
+        path.unlink()
+        await clock.advance(5)
+        await team.finished()
+    assert hands.was_cut
 
 
 @pytest.mark.parametrize("by", ["a branch with another text", "a person", "a deletion"])
