@@ -43,7 +43,8 @@ def with_subagents(means: Means, equipment: Equipment, shared: Shared) -> Means:
         blocked=blocked,
     )
     subagents = _Subagents(means=means, equipment=equipment, shared=shared, blocked=blocked)
-    tool = task_tool(listed, subagents.carry_out, offered=TASK in agent.tools)
+    offered = TASK in agent.tools and not agent.spawns.is_empty
+    tool = task_tool(listed, subagents.carry_out, offered=offered)
     return replace(means, toolbox=Toolbox(tools={**means.toolbox.tools, TASK: tool}))
 
 

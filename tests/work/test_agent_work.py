@@ -265,7 +265,7 @@ async def test_a_tool_that_breaks_or_takes_too_long_costs_one_call_each(stage: S
         Leftovers(stage.mate.processes) as leftovers,
     ):
         means = ours.means(equipment, task, stage.mate, leftovers, transcript)
-        attempt = await ours.begin(replace(means, toolbox=box, call_limit_s=0.05))
+        attempt = await ours.begin(replace(means, toolbox=box, call_limit_s=0.05), equipment)
         outcome = await run_attempt(attempt, 10)
 
     assert isinstance(outcome, Done)

@@ -168,7 +168,10 @@ async def test_a_message_turn_needs_no_entry(tmp_path: Path) -> None:
         ("default: [{calls: [{ls: {d: 2026-01-01}}]}]", "quote dates"),
         ("default: [{calls: [{rwite: {}}]}]", r"\[0\]: found 'rwite', .*did you mean write\?"),
         ("agents: {a: [{calls: [{ls: {}}, {qqq: {}}]}]}", r"agents.a\[0\].calls\[1\]: found 'qqq'"),
-        ("default: [{calls: [{Task: {}}]}]", r"found 'Task', .*task is not part of this version"),
+        (
+            "default: [{calls: [{ReportFinding: {}}]}]",
+            r"found 'ReportFinding', .*report_finding is not part of this version",
+        ),
         ("a: b: c", "expected valid YAML"),
     ],
 )
