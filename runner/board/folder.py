@@ -28,9 +28,10 @@ class Folder:
     `tasks` has the meant file of each id, `others` the further files of a doubled one. `pending`
     holds, for each owner (None: nobody), `(-priority, order of the id, key)` of the tasks that are
     pending and can be understood. `unfinished` has `(order of the id, key)` of what is neither
-    completed, failed nor deleted. `odd` has the entries with problems. `dependants` names the files
-    that list a key in `blockedBy` or `unblockedBy`. `version` changes whenever anything did. For
-    one thread at a time.
+    completed, failed nor deleted. `held` has tasks in progress, and pending ones whose attempt is
+    lower than when they were seen in progress, as they were then: no verb of ours lowers it. `odd`
+    has the entries with problems. `dependants` names the files that list a key in `blockedBy` or
+    `unblockedBy`. `version` changes whenever anything did. For one thread at a time.
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,6 +41,7 @@ class Folder:
         self.tasks: dict[Key, Task] = {}
         self.others: dict[Key, tuple[Task, ...]] = {}
         self.in_progress: set[Key] = set()
+        self.held: dict[Key, Task] = {}
         self.unfinished: Ordered[Unfinished] = Ordered()
         self.odd: dict[str, Entry] = {}
         self.dependants: dict[Key, set[str]] = {}
@@ -222,8 +224,12 @@ class Folder:
         if task.status not in (*FINISHED, "failed"):
             self._unfinished.add(key)
             self.unfinished.add((order_key(key), key))
+        held = self.held.pop(key, None)
+        if held is not None and task.status == "pending" and task.attempt < held.attempt:
+            self.held[key] = held
         if task.status == "in_progress":
             self.in_progress.add(key)
+            self.held[key] = task
         elif task.status == "pending" and task.unclaimable is None:
             item = (-task.priority, order_key(key), key)
             self.pending.setdefault(task.owner, Ordered()).add(item)

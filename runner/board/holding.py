@@ -171,6 +171,9 @@ class HoldingStore(ReturningStore):
             if task.status == "in_progress":
                 return held_reason(task, self._observer.place)
             return f"it is {task.status or 'not understood'}"
+        held = self._observer.to_be_put_back(task)
+        if held is not None:
+            return f"{held_reason(held, self._observer.place)}, which may put its claim back"
         known = self._folder.tasks
         if waits(task, known, self._clock.now()):
             return waiting_reason(task, known)

@@ -23,6 +23,7 @@ from runner.core.layout import Layout
 _SMALL_BOARD = 200
 _SWEEP_SHARE = 10
 _AT_REST_S = 3.0
+_PUT_BACK_S = 10.0
 _MANY = 1000
 """When so many files changed at once, some of them may not have been told."""
 
@@ -47,6 +48,7 @@ class Observer:
         self._relied_s = 0.0
         self._doubted = False
         self._heard: set[str] = set()
+        self._taken_back: dict[str, float] = {}
 
     def rely(self, seconds: float) -> None:
         """From now on somebody tells what changes: sweep only every so many seconds.
@@ -179,6 +181,21 @@ class Observer:
         """Whether a live run of this place holds the task."""
         run = run_here(task, self.place)
         return run is not None and self._is_alive(run)
+
+    def to_be_put_back(self, task: Task) -> Task | None:
+        """A pending task as another live run held it, when its claim has gone from the file.
+
+        That happens by a `git checkout`, say: the run puts it back as soon as it knows. It gets a
+        while, so that nobody begins meanwhile what is being worked on.
+        """
+        held = self.folder.held.get(task.key)
+        if task.status != "pending" or held is None or held.claim is None:
+            return None
+        if held.claim.run == self._own_run or not self.is_live(held):
+            return None
+        now = self._clock.monotonic()
+        since = self._taken_back.setdefault(held.claim.id, now)
+        return held if now - since < _PUT_BACK_S else None
 
     def _is_alive(self, run: str) -> bool:
         return run == self._own_run or runs.is_alive(self._layout, run)

@@ -82,6 +82,27 @@ def test_a_drain_that_lost_the_race_ends_with_the_other_though_its_poll_is_far(
     assert json.loads(out2)["teammates"][0]["tasks"] == []
 
 
+def test_a_checkout_of_the_board_gives_no_task_to_the_other_run(
+    place: Place, until: Callable[[Path], None]
+) -> None:
+    place.task(1, run="echo x >> ran; until [ -e go ]; do sleep 0.01; done")
+    before = place.files()["task_1.json"]
+    first = place.start("run", "--drain", "--members", "1")
+    until(place.root / "ran")
+    second = place.start("run", "--drain", "--members", "1")
+    until_working(place, {"alice": 1, "alice-2": None})
+    path = place.root / ".tasks" / "task_1.json"
+    # as git does it
+    path.unlink()
+    path.write_bytes(before)
+    while place.read(1)["status"] != "in_progress":
+        place.finish("tasks", "list")
+    (place.root / "go").touch()
+    told = [run.communicate(timeout=30) for run in (first, second)]
+    assert (first.returncode, second.returncode) == (0, 0), told
+    assert ((place.root / "ran").read_text(), place.read(1)["owner"]) == ("x\n", "alice")
+
+
 def test_beside_a_run_that_is_killed_the_other_does_the_rest_and_puts_the_roster_right(
     place: Place, until: Callable[[Path], None]
 ) -> None:
