@@ -20,18 +20,24 @@ _SHOWN = 240  # characters of one text
 @click.command()
 @here.task_id
 @click.option("--attempt", metavar="N", type=int, help="Which attempt; default: the last one.")
+@click.option("--subagent", metavar="ID", help="That of a subagent of the attempt: 1, 1-2.")
 @here.as_json
 @click.pass_context
-def log(context: click.Context, task_id: str, attempt: int | None, as_json: bool) -> None:
+def log(
+    context: click.Context, task_id: str, attempt: int | None, subagent: str | None, as_json: bool
+) -> None:
     """Show an attempt: turns, calls and their results.
 
     Long texts are shortened; they are whole in the file, which is named first, and with --json.
+    Transcripts of subagents are named last.
     """
     store = boards.open_store(context)
     store.scan()
     task = store.find(task_id)
     folder = store.layout.transcripts / ("task_" + safe_name("task id", task.key))
-    file = _file(folder, task_id, attempt)
+    whole = _file(folder, task_id, attempt)
+    children = _subagents(whole)
+    file = whole if subagent is None else _child_file(children, subagent, whole)
     lines = list(lines_of(file))
     if as_json:
         output.print_json(lines)
@@ -40,6 +46,28 @@ def log(context: click.Context, task_id: str, attempt: int | None, as_json: bool
     for line in lines:
         if line.get("text") != "" or line.get("kind") != "assistant":  # calls only: they follow
             output.say(_told(line))
+    if subagent is None and children:
+        output.say(f"subagents: {', '.join(children)}; --subagent ID shows one")
+
+
+def _subagents(whole: Path) -> dict[str, Path]:
+    """The transcripts of the subagents of an attempt, by their ids, in natural order."""
+    prefix = f"{whole.stem}-"
+    found = {
+        path.stem.removeprefix(prefix): path
+        for path in whole.parent.glob(f"{prefix}*.jsonl")
+        if path.stem.replace("-", "").isdecimal()
+    }
+    numbers = {name: [int(part) for part in name.split("-")] for name in found}
+    return {name: found[name] for name in sorted(found, key=numbers.__getitem__)}
+
+
+def _child_file(children: dict[str, Path], wanted: str, whole: Path) -> Path:
+    """Raises: RunnerError, when there is no such subagent."""
+    if wanted not in children:
+        hint = f"there are {', '.join(children)}" if children else "it started none"
+        raise RunnerError(f"attempt {whole.stem} has no subagent {wanted!r}: {hint}")
+    return children[wanted]
 
 
 def _file(folder: Path, task_id: str, attempt: int | None) -> Path:

@@ -15,7 +15,7 @@ LINES: list[dict[str, Any]] = [
 ]
 
 
-def transcript(cli: Cli, *attempts: int) -> None:
+def transcript(cli: Cli, *attempts: int | str) -> None:
     folder = cli.layout.transcripts / "task_1"
     folder.mkdir(parents=True)
     text = "".join(json.dumps({"ts": "x", **line}) + "\n" for line in LINES)
@@ -51,3 +51,17 @@ def test_a_task_without_such_a_transcript_says_which_there_are(cli: Cli) -> None
     assert "no agent worked on it" in cli("tasks", "log", "2").err
     missing = cli("tasks", "log", "1", "--attempt", "7")
     assert (missing.code, "there are those of attempt 1, 2" in missing.err) == (1, True)
+
+
+def test_the_record_of_a_subagent_is_named_and_shown(cli: Cli) -> None:
+    cli.board({"id": 1})
+    transcript(cli, 1, "1-10", "1-2", "1-2-1", "1-x", 2)
+    told = cli("tasks", "log", "1", "--attempt", "1").out
+    assert told.splitlines()[-1] == "subagents: 2, 2-1, 10; --subagent ID shows one"
+    shown = cli("tasks", "log", "1", "--attempt", "1", "--subagent", "2-1")
+    assert shown.out.startswith("attempt 1-2-1 at task 1, from /")
+    assert "subagents:" not in shown.out
+    missing = cli("tasks", "log", "1", "--attempt", "1", "--subagent", "3")
+    assert (missing.code, "has no subagent '3': there are 2, 2-1, 10" in missing.err) == (1, True)
+    none = cli("tasks", "log", "1", "--subagent", "1")
+    assert "it started none" in none.err
