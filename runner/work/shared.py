@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runner.agents.availability import explained_absence
 from runner.agents.discovery import get_agent
 from runner.agents.effective import EffectiveAgent
 from runner.board.task import Task
 from runner.core.layout import Layout
 from runner.core.settings import Settings
+from runner.errors import ToolError
 from runner.team.types import Teammate
 from runner.work.admission import Admission, Equipment
 from runner.work.attempt import Means
@@ -93,7 +95,11 @@ class Shared:
         )
 
     def _find_agent(self, name: str) -> EffectiveAgent:
-        return self.admission.effective(get_agent(self.admission.discover(), name))
+        discovery = self.admission.discover()
+        absence = explained_absence(name, discovery.names, self.settings.disabled_agents)
+        if absence is not None:
+            raise ToolError(absence)
+        return self.admission.effective(get_agent(discovery, name))
 
 
 async def open_record(means: Means, equipment: Equipment, **facts: Any) -> None:

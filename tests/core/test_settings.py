@@ -54,7 +54,8 @@ history: fresh
 disabled_agents: [plan]
 isolation: none
 limits: {poll_interval: 1, idle_timeout: 2.5, grace: 0, max_turns: 7, timeout: 8,
-  max_recursion_depth: -1, max_subagents: 0, max_parallel_subagents: 2, verify_timeout: 9, approval_timeout: 0}
+  max_recursion_depth: -1, max_subagents: 0, max_parallel_subagents: 2,
+  verify_timeout: 9, approval_timeout: 0}
 budget: {usd: 1.5, tokens: 1000, time: 60}
 """,
     )

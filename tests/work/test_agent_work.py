@@ -325,6 +325,15 @@ async def test_a_task_may_be_created_for_an_agent_that_there_is(stage: Stage) ->
     assert 'Unknown agent "nobody". Available: helper, ' in told(stage.scripted, 2)
 
 
+async def test_no_task_is_created_for_an_agent_that_is_switched_off(stage: Stage) -> None:
+    stage.agent("helper", tools="read")
+    stage.settings = replace(stage.settings, disabled_agents=frozenset({"helper"}))
+
+    await stage.do(call("create_task", subject="Help", agent="helper"), submit(1))
+
+    assert 'Agent "helper" is switched off' in told(stage.scripted, 1)
+
+
 async def test_a_script_that_runs_out_fails_the_task_and_says_so(stage: Stage) -> None:
     (stage.root / "s.yaml").write_text("tasks: {1: [{calls: [{ls: {}}]}]}", encoding="utf-8")
     task = await stage.claim()

@@ -32,7 +32,7 @@ class ToolContext:
     """What the tools of one attempt (or message turn) work with.
 
     `task` is the open task, None in a message turn. `find_agent` reads files and gives an agent
-    as a teammate would run it; it raises UnknownAgent. `output_dir` takes the whole text of
+    as a teammate would run it; it raises ToolError. `output_dir` takes the whole text of
     results that are too long for the history; make it `readable` in the workspace. `redact` takes
     keys out of whatever a tool says.
     """

@@ -97,7 +97,9 @@ async def test_a_task_of_a_limited_agent_runs_with_that_agent(bench: Bench) -> N
 
 
 async def test_an_unknown_agent_is_refused_with_the_names_there_are(bench: Bench) -> None:
-    with pytest.raises(ToolError, match=r'Unknown agent "nobody"\. Available: coder, git, gitlog, reader'):
+    with pytest.raises(
+        ToolError, match=r'Unknown agent "nobody"\. Available: coder, git, gitlog, reader'
+    ):
         await bench("create_task", subject="x", agent="nobody")
 
     assert list((bench.root / ".tasks").glob("task_*")) == []
