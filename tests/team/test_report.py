@@ -205,3 +205,20 @@ async def test_the_time_of_a_task_done_by_hand_is_taken_from_its_stamps(tmp_path
 def test_an_unknown_price_makes_the_sum_unknown() -> None:
     assert report(usages=(Usage(usd=1.0), Usage(usd=None))).totals["usd"] is None
     assert report(usages=(Usage(usd=1.0), Usage(usd=0.5))).totals["usd"] == 1.5
+
+
+async def test_the_agent_of_a_task_is_not_that_of_a_message_turn_or_of_a_subagent(
+    tmp_path: Path,
+) -> None:
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        mate.journal.emit("agent.resolved", teammate=mate.name, agent="talker")
+        mate.journal.emit("agent.resolved", teammate=mate.name, task=1, agent="coder")
+        mate.journal.emit("agent.resolved", task=1, agent="helper", subagent="1-1")
+        return Done()
+
+    layout = make_board(tmp_path, [{}])
+    async with running_team(
+        layout, work=work, members=["ann"], clock=FakeClock(), drain=True
+    ) as team:
+        [row] = (await team.finished()).tasks
+    assert row.agent == "coder"
