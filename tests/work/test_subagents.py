@@ -580,3 +580,57 @@ async def test_all_that_fail_are_an_error_of_the_call(boss: Stage) -> None:
     assert isinstance(await carry_out(boss), Failed)
     assert results_of(boss)[0]["isError"]
     assert "cannot\n  be done" in results_of(boss)[0]["text"]
+
+
+async def test_idle_waits_for_those_in_the_background_too(boss: Stage) -> None:
+    model = scripted(
+        boss,
+        [task("a", background=True), call("idle"), submit("end")],
+        helper=[submit("news")],
+    )
+
+    assert isinstance(await carry_out(boss), Done)
+
+    assert "Subagent 1 ended" in results_of(boss, "idle")[0]["text"]
+    assert "news" in str(asked_by(model, None)[-1].turns[-1])
+
+
+async def test_a_subagent_that_breaks_is_an_error_of_its_call(boss: Stage) -> None:
+    scripted(boss, [task("a"), submit(1)], helper=[KeyError("inside")])
+
+    assert isinstance(await carry_out(boss), Done)
+
+    assert "KeyError" in results_of(boss)[0]["text"]
+    assert boss.events("subagent.ended")[0]["outcome"] == "Faulted"
+
+
+async def test_a_subagent_that_writes_to_nobody_learns_who_there_is(boss: Stage) -> None:
+    scripted(
+        boss,
+        [task("a"), submit(1)],
+        helper=[call("send_message", to="zoe", text="hello"), submit("ok")],
+    )
+
+    await carry_out(boss)
+
+    said = next(line for line in child_lines(boss, "1-1") if line["kind"] == "result")
+    assert "zoe" in said["text"]
+    assert "bob" in said["text"]
+
+
+async def test_a_script_serves_a_subagent_by_its_agent_and_says_what_is_missing(
+    boss: Stage,
+) -> None:
+    own = "tasks: {1: [{calls: [{task: {agent: %s, tasks: [{assignment: x}]}}]}, "
+    end = "{calls: [{submit_result: {data: 1}}]}]}\n"
+    helper = "agents: {helper: [{calls: [{submit_result: {data: from the script}}]}]}\n"
+    boss.settings = replace(boss.settings, model="script/s.yaml")
+    for agent, text in (("helper", "from the script"), ("plan", "subagent 1")):
+        (boss.root / "s.yaml").write_text(own % agent + end + helper, encoding="utf-8")
+        claimed = await boss.claim()
+        assert isinstance(await boss.agent_work(None)(claimed, boss.mate), Done)
+        assert text in results_of(boss)[-1]["text"]
+        await boss.mate.board.release(claimed.fence, reason="again")
+        (boss.layout.transcripts / "task_1" / f"{claimed.attempt}.jsonl").rename(
+            boss.layout.transcripts / "task_1" / "1.jsonl"
+        )
