@@ -82,8 +82,10 @@ def journalled(task: Task, events: Iterable[Mapping[str, Any]]) -> list[AttemptR
 
 
 def _with_event(record: AttemptRecord, event: Mapping[str, Any]) -> AttemptRecord:
-    """The record with what the event adds; the first end counts."""
+    """The record with what the event adds; the first end counts, and subagents are not told of."""
     name = event.get("event")
+    if event.get("subagent"):
+        return record
     if name == "agent.resolved":
         return replace(record, agent=_text(event, "agent"))
     if name == "model.chosen":

@@ -26,6 +26,7 @@ def test_a_claim_and_an_end_make_an_attempt() -> None:
         event("claimed"),
         {"event": "agent.resolved", "task": 1, "attempt": 1, "agent": "task"},
         {"event": "model.chosen", "task": "1", "attempt": 1, "model": "script/x"},
+        {"event": "agent.resolved", "task": 1, "attempt": 1, "agent": "scout", "subagent": "1"},
         event("reported", 2),
         event("completed", 3),
         event("claimed", 4, task=2),
