@@ -36,10 +36,10 @@ def main(tmp_path: Path) -> Place:
 
 
 def test_runs_of_two_worktrees_share_the_board_and_each_works_in_its_own(main: Place) -> None:
-    # each waits for the other run to have begun one too
-    for name in ("main", "linked"):
-        wait = f'until [ -e ../began.{name} ]; do sleep 0.01; done; pwd >> "../ran"'
-        main.task(len(main.files()) + 1, run=f': > "../began.$(basename "$PWD")"; {wait}')
+    # neither ends before both runs have begun one
+    both = "until [ -e ../began.main ] && [ -e ../began.linked ]; do sleep 0.01; done"
+    for number in (1, 2):
+        main.task(number, run=f': > "../began.$(basename "$PWD")"; {both}; pwd >> ../ran')
     for number in range(3, 13):
         main.task(number, run="pwd >> ../ran", blockedBy=[1, 2])
     place = linked(main)
