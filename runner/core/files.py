@@ -14,15 +14,35 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from runner.core.ids import random_id
 from runner.errors import BoardBusy, SaveFailed
+
+Step = Literal["written", "synced", "replacing", "replaced"]
+"""The places of a save where a process may die with different things on disk."""
 
 LOCK_TIMEOUT_S = 10.0
 _PROC_LOCKS = Path("/proc/locks")
 _LOCK_POLL_S = 0.005
 _TMP_SUFFIX = ".tmp"
+
+
+_on_step: Callable[[Step, Path], None] | None = None
+
+
+def watch_steps(watcher: Callable[[Step, Path], None] | None) -> None:
+    """Have `watcher` called at each step of each save of this process, with the saved file's path.
+
+    For tests of what a death at that place leaves behind; None ends it.
+    """
+    global _on_step
+    _on_step = watcher
+
+
+def _at(step: Step, path: Path) -> None:
+    if _on_step is not None:
+        _on_step(step, path)
 
 
 def encode_json(value: Any) -> bytes:
@@ -63,7 +83,9 @@ def atomic_write(path: Path, data: bytes, *, guard: Callable[[], None] | None = 
     try:
         if guard is not None:
             guard()
+        _at("replacing", path)
         temporary.replace(path)
+        _at("replaced", path)
     except OSError as error:
         raise SaveFailed(path, error.strerror or str(error)) from error
     finally:
@@ -74,7 +96,9 @@ def create_exclusive(path: Path, data: bytes) -> bool:
     """Put a whole new file in place; False if the name is taken. Raises: SaveFailed."""
     temporary = _write_temporary(path, data, None)
     try:
+        _at("replacing", path)
         os.link(temporary, path)
+        _at("replaced", path)
     except FileExistsError:
         return False
     except OSError as error:
@@ -93,7 +117,9 @@ def _write_temporary(path: Path, data: bytes, mode: int | None) -> Path:
                 os.fchmod(stream.fileno(), mode)
             stream.write(data)
             stream.flush()
+            _at("written", path)
             os.fsync(stream.fileno())
+        _at("synced", path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise SaveFailed(path, error.strerror or str(error)) from error

@@ -2,16 +2,25 @@
 
 from runner.testing.board import make_board
 from runner.testing.clock import FakeClock
+from runner.testing.crash import STEPS, die_at
+from runner.testing.invariants import broken_promises
 from runner.testing.model import ScriptedModel, call, calls, give_up, say, submit
+from runner.testing.race import Raced, Racer, race
 from runner.testing.team import running_team
 
 __all__ = [
+    "STEPS",
     "FakeClock",
+    "Raced",
+    "Racer",
     "ScriptedModel",
+    "broken_promises",
     "call",
     "calls",
+    "die_at",
     "give_up",
     "make_board",
+    "race",
     "running_team",
     "say",
     "submit",
