@@ -328,11 +328,19 @@ def child(
         os.close(keep_open)
 
 
+@pytest.fixture
+def heeded_hangup() -> Iterator[None]:
+    """Tests under `nohup` pass on that SIGHUP is ignored, and a run respects that."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 def test_a_signal_ends_the_run_with_its_code_and_returns_the_task(
-    cli: Cli, number: signal.Signals, code: int
+    cli: Cli, number: signal.Signals, code: int, heeded_hangup: None
 ) -> None:
     cli.layout.team_yaml.write_text("limits: {grace: 0.1}\n")
     fifo = cli.layout.root / "begun"
