@@ -20,6 +20,7 @@ Pending = tuple[int, tuple[object, ...], Key]
 Unfinished = tuple[tuple[object, ...], Key]
 
 _MANY = 500
+_MOST_WRITTEN = 512
 
 
 class Folder:
@@ -31,12 +32,14 @@ class Folder:
     completed, failed nor deleted. `held` has tasks in progress, and pending ones whose attempt is
     lower than when they were seen in progress, as they were then: no verb of ours lowers it. `odd`
     has the entries with problems. `dependants` names the files that list a key in `blockedBy` or
-    `unblockedBy`. `version` changes whenever anything did. For one thread at a time.
+    `unblockedBy`. `written` has the bytes that were written last to some files. `version` changes
+    whenever anything did. For one thread at a time.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.version = 0
+        self.written: dict[str, bytes] = {}
         self.entries: dict[str, Entry] = {}
         self.tasks: dict[Key, Task] = {}
         self.others: dict[Key, tuple[Task, ...]] = {}
@@ -88,8 +91,15 @@ class Folder:
         return entry is not None and signature_of(status) == entry.signature
 
     def put(self, entry: Entry) -> None:
-        """Take over a file that was just read or written."""
+        """Take over a file that was just read."""
         self._put(entry.file, entry)
+
+    def put_written(self, entry: Entry, data: bytes) -> None:
+        """Take over a file that was just written; bytes that are found again need no reading."""
+        self._put(entry.file, entry)
+        if len(self.written) >= _MOST_WRITTEN:
+            self.written.clear()
+        self.written[entry.file] = data
 
     def unsettled(self) -> dict[str, Signature]:
         """The files that could not be parsed and may be half-written, as they were then."""

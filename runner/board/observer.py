@@ -21,7 +21,7 @@ from runner.core.ids import Key
 from runner.core.layout import Layout
 
 _SMALL_BOARD = 200
-_SWEEP_SHARE = 10
+_SWEEP_SHARE = 20
 _AT_REST_S = 3.0
 _PUT_BACK_S = 10.0
 _MANY = 1000
@@ -86,7 +86,7 @@ class Observer:
         """Bring the folder up to date, unless it is large and was swept just now; True if it did.
 
         Between claims that follow at once, a sweep of thousands of files would cost more than the
-        claims. So it gets a tenth of the time at most; whatever is claimed is read again anyway.
+        claims. So it gets a twentieth of the time at most; what is claimed is read again anyway.
         """
         age = self._clock.monotonic() - self._swept_at
         if age < self._relied_s:
