@@ -190,15 +190,16 @@ class _Rights:
 
     def _with_readable(self, rule: ToolRule) -> ToolRule | None:
         """An entry of `bash` with those of its patterns that can be followed."""
-        parts = rule.parts or ()
-        readable = tuple(part for part in parts if read_pattern(part) is not None)
-        self.dropped.extend(
-            f"tool {rule.written}: {part!r} is no pattern of commands that can be followed here; "
-            "left out"
-            for part in parts
-            if part not in readable
-        )
-        return replace(rule, parts=readable) if readable else None
+        readable: list[str] = []
+        for part in rule.parts or ():
+            if read_pattern(part) is not None:
+                readable.append(part)
+                continue
+            self.dropped.append(
+                f"tool {rule.written}: {part!r} is no pattern of commands that can be followed "
+                "here; left out"
+            )
+        return replace(rule, parts=tuple(readable)) if readable else None
 
     def _limit_commands(self, granted: Iterable[ToolRule]) -> None:
         bash = [rule.parts for rule in granted if rule.name == BASH]
