@@ -12,6 +12,7 @@ from typing import Any
 from runner.agents.definition import AgentDefinition, ParsedAgent, Source, read_agent
 from runner.agents.fields import KNOWN_KEYS
 from runner.agents.frontmatter import BLANK, FrontMatter, decode
+from runner.agents.parsed import Parsed
 from runner.core.tool_names import READ_ONLY
 from runner.errors import AgentFileInvalid
 
@@ -49,7 +50,7 @@ def parse_codex_agent(data: bytes, file: str, source: Source) -> ParsedAgent:
         limited = _is_read_only(values, file)
         front = _front_matter(values, text, file, warnings)
     except AgentFileInvalid as error:
-        return ParsedAgent(file=file, reason=error.reason, line=error.line)
+        return Parsed(file=file, reason=error.reason, line=error.line)
     parsed = read_agent(front, file, source)
     if limited and parsed.definition is not None:
         return replace(parsed, definition=_only_reading(parsed.definition))

@@ -10,6 +10,7 @@ from typing import Any
 
 from runner.agents.definition import Source
 from runner.agents.frontmatter import FrontMatter, NoFrontMatter, read_front_matter
+from runner.agents.parsed import Parsed
 from runner.agents.places import MARKDOWN
 from runner.core.ids import ONE_LINE, is_one_line
 from runner.errors import AgentFileInvalid
@@ -60,20 +61,8 @@ class WorkflowCommand:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedCommand:
-    """One file that was looked at.
-
-    Either `definition` or `reason` (why it is no command) is there. `fallback` tells that the line
-    parser was used. `warnings` do not name the file. `unknown_keys` mean nothing to us.
-    """
-
-    file: str
-    definition: WorkflowCommand | None = None
-    reason: str | None = None
-    fallback: bool = False
-    warnings: tuple[str, ...] = ()
-    unknown_keys: tuple[str, ...] = ()
+# for annotations only: Python 3.11 cannot call such an alias of a frozen class
+ParsedCommand = Parsed[WorkflowCommand]
 
 
 def expand_command(command: WorkflowCommand, text: str) -> str:
@@ -86,15 +75,19 @@ def parse_command(data: bytes, file: str, source: Source) -> ParsedCommand:
     try:
         front = _read(data, file, strict=source == "bundled")
     except AgentFileInvalid as error:
-        return ParsedCommand(file=file, reason=error.reason)
+        return Parsed(file=file, reason=error.reason, line=error.line)
     unknown = tuple(key for key in front.fields if key not in KNOWN_KEYS)
     try:
         definition = _definition(front, file, source)
     except AgentFileInvalid as error:
-        return ParsedCommand(
-            file=file, reason=error.reason, fallback=front.fallback, unknown_keys=unknown
+        return Parsed(
+            file=file,
+            reason=error.reason,
+            line=error.line,
+            fallback=front.fallback,
+            unknown_keys=unknown,
         )
-    return ParsedCommand(
+    return Parsed(
         file=file,
         definition=definition,
         fallback=front.fallback,

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from runner.agents.fields import Fields
 from runner.agents.frontmatter import FrontMatter, NoFrontMatter, read_front_matter
+from runner.agents.parsed import Parsed
 from runner.agents.rules import ToolRule, read_rules, rules_of_limit
 from runner.errors import AgentFileInvalid, BundledAgentBroken
 
@@ -80,25 +81,8 @@ class AgentDefinition:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedAgent:
-    """One file that was looked at.
-
-    Either `definition` or `reason` (why it is no agent) is there. `has_front_matter` is False for
-    a file that does not pretend to be an agent. `fallback` tells that the line parser was used.
-    `line` is the line of the file that `reason` is about, from 1. `warnings` do not name the file.
-    `unknown_keys` are top-level keys that mean nothing to us.
-    """
-
-    file: str
-    definition: AgentDefinition | None = None
-    reason: str | None = None
-    line: int | None = None
-    has_front_matter: bool = True
-    fallback: bool = False
-    warnings: tuple[str, ...] = ()
-    unknown_keys: tuple[str, ...] = ()
-    body: str | None = None
+# for annotations only: Python 3.11 cannot call such an alias of a frozen class
+ParsedAgent = Parsed[AgentDefinition]
 
 
 def parse_agent(data: bytes, file: str, source: Source) -> ParsedAgent:
@@ -107,13 +91,14 @@ def parse_agent(data: bytes, file: str, source: Source) -> ParsedAgent:
     Raises: BundledAgentBroken, when a file that we ship is no agent.
     """
     bundled = source == "bundled"
+    parsed: ParsedAgent
     try:
         front = read_front_matter(data, file, strict=bundled)
     except NoFrontMatter:
         reason = "no front matter: the file does not start with ---"
-        parsed = ParsedAgent(file=file, reason=reason, has_front_matter=False)
+        parsed = Parsed(file=file, reason=reason, has_front_matter=False)
     except AgentFileInvalid as error:
-        parsed = ParsedAgent(file=file, reason=error.reason, line=error.line)
+        parsed = Parsed(file=file, reason=error.reason, line=error.line)
     else:
         parsed = read_agent(front, file, source)
     if bundled and parsed.definition is None:
@@ -131,7 +116,7 @@ def read_agent(front: FrontMatter, file: str, source: Source) -> ParsedAgent:
     except AgentFileInvalid as error:
         reason, line = error.reason, error.line
     unknown = fields.unknown()
-    return ParsedAgent(
+    return Parsed(
         file=file,
         definition=definition,
         reason=reason,

@@ -6,37 +6,22 @@ Discovery runs afresh at every claim; files that have not changed are not read a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from runner.agents.bundled import load_bundled_agents
 from runner.agents.codex_toml import parse_codex_agent
 from runner.agents.definition import AgentDefinition, ParsedAgent, Source, parse_agent
+from runner.agents.merging import Found, merge, read_all
+from runner.agents.parsed import Parsed, unreadable
 from runner.agents.places import CODEX_AGENT, RepeatedPlace
 from runner.agents.plugins import FoundRegistry
 from runner.agents.reading import Reader
-from runner.agents.sources import Sources, find_sources
+from runner.agents.sources import find_sources
 from runner.errors import UnknownAgent
 
-
-@dataclass(frozen=True, slots=True)
-class FoundFile:
-    """A file that discovery looked at.
-
-    `shadowed_by` is the file whose agent has its name, `plugin` the id of the plugin it is of.
-    """
-
-    parsed: ParsedAgent
-    source: Source
-    shadowed_by: str | None = None
-    plugin: str | None = None
-
-    @property
-    def state(self) -> Literal["used", "shadowed", "skipped", "no agent"]:
-        if self.parsed.definition is not None:
-            return "shadowed" if self.shadowed_by else "used"
-        return "skipped" if self.parsed.has_front_matter else "no agent"
+# for annotations only: Python 3.11 cannot call such an alias of a frozen class
+FoundFile = Found[AgentDefinition]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +67,14 @@ def discover_agents(cwd: Path | str, home: Path | str | None = None) -> Discover
     Raises: BundledAgentBroken.
     """
     sources = find_sources(cwd, home)
-    read = [
-        FoundFile(parsed, place.source, plugin=place.plugin)
-        for place in sources.places
-        for parsed in _READER.directory(place)
-    ]
-    return _merge([*read, *_bundled()], sources)
+    merged = merge([*read_all(_READER, sources), *_bundled()], sources.registries)
+    return Discovery(
+        agents=merged.definitions,
+        files=merged.files,
+        warnings=merged.warnings,
+        registries=sources.registries,
+        repeated=sources.repeated,
+    )
 
 
 def get_agent(among: Discovery | Iterable[AgentDefinition], name: str) -> AgentDefinition:
@@ -109,41 +96,8 @@ def read_agent_file(path: Path, source: Source) -> ParsedAgent:
 
 def _bundled() -> Iterator[FoundFile]:
     for agent in load_bundled_agents():
-        parsed = ParsedAgent(file=agent.file, definition=agent, body=agent.system_prompt)
-        yield FoundFile(parsed, "bundled")
-
-
-def _merge(read: Iterable[FoundFile], sources: Sources) -> Discovery:
-    agents: dict[str, AgentDefinition] = {}
-    files = []
-    warnings = list(_registry_warnings(sources.registries))
-    for found in read:
-        agent = found.parsed.definition
-        if agent is not None and agents.setdefault(agent.name, agent) is not agent:
-            found = replace(found, shadowed_by=agents[agent.name].file)
-        files.append(found)
-        warnings += _warnings(found)
-    return Discovery(
-        agents=tuple(agents.values()),
-        files=tuple(files),
-        warnings=tuple(dict.fromkeys(warnings)),
-        registries=sources.registries,
-        repeated=sources.repeated,
-    )
-
-
-def _registry_warnings(registries: Iterable[FoundRegistry]) -> Iterator[str]:
-    for registry in registries:
-        if registry.problem is not None:
-            yield f"{registry.file}: no plugin of it is used: {registry.problem}"
-
-
-def _warnings(found: FoundFile) -> Iterator[str]:
-    if found.state in ("used", "skipped"):
-        for warning in found.parsed.warnings:
-            yield f"{found.parsed.file}: {warning}"
-    if found.state == "skipped":
-        yield f"{found.parsed.file}: skipped: {found.parsed.reason}"
+        parsed = Parsed(file=agent.file, definition=agent, body=agent.system_prompt)
+        yield Found(parsed=parsed, source="bundled")
 
 
 def _parse(data: bytes, file: str, source: Source) -> ParsedAgent:
@@ -151,8 +105,4 @@ def _parse(data: bytes, file: str, source: Source) -> ParsedAgent:
     return parse(data, file, source)
 
 
-def _unreadable(file: str, reason: str) -> ParsedAgent:
-    return ParsedAgent(file=file, reason=reason)
-
-
-_READER = Reader(_parse, _unreadable)
+_READER: Reader[ParsedAgent] = Reader(_parse, unreadable)

@@ -7,19 +7,12 @@ from typing import Any
 from runner.agents.definition import AgentDefinition
 from runner.agents.discovery import Discovery, FoundFile
 from runner.agents.effective import EffectiveAgent, SpawnPolicy
+from runner.agents.merging import shadows
 from runner.agents.rules import ToolRule
 from runner.cli import output
 from runner.cli.agent_files import warnings_of
 from runner.cli.agent_setting import SWITCHED_OFF, AgentSetting, ChosenModel
 from runner.core.tool_names import missing
-
-
-def shadows(discovery: Discovery) -> dict[str, list[str]]:
-    """For each agent that counts, the files whose agents of the same name do not."""
-    found: dict[str, list[str]] = {name: [] for name in discovery.names}
-    for file in discovery.shadowed:
-        found[_agent(file).name].append(file.parsed.file)
-    return found
 
 
 def tools_text(agent: AgentDefinition) -> str:
@@ -47,7 +40,7 @@ def agent_object(found: FoundFile, discovery: Discovery, setting: AgentSetting) 
         "permissionMode": "plan" if agent.plan_mode else None,
         "plugin": found.plugin,
         "disabled": setting.is_disabled(agent.name),
-        "shadows": shadows(discovery)[agent.name],
+        "shadows": shadows(discovery.files)[agent.name],
         "effective": _effective_object(effective, model),
         "reason": setting.obstacle(effective),
         "warnings": warnings_of(found.parsed, effective, discovery.names),
@@ -72,7 +65,7 @@ def print_agent(found: FoundFile, discovery: Discovery, setting: AgentSetting) -
     """The same for people: the file, then what holds here, then the prompt as it is sent."""
     agent = _agent(found)
     effective = setting.effective(agent)
-    _print_file(found, shadows(discovery)[agent.name])
+    _print_file(found, shadows(discovery.files)[agent.name])
     output.say()
     output.say("on a task here:")
     for key, text in _use(effective, setting.model(agent), setting):

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 import click
 
 from runner.agents.discovery import Discovery, discover_agents, get_agent, read_agent_file
+from runner.agents.merging import shadows
 from runner.cli import here, output
 from runner.cli.agent_files import checked, has_problem, parsed_object, print_checked
 from runner.cli.agent_setting import AgentSetting
-from runner.cli.agent_view import agent_object, print_agent, shadows, tools_text
+from runner.cli.agent_view import agent_object, print_agent, tools_text
 from runner.cli.tables import print_table
 from runner.errors import UnknownAgent
 
@@ -30,7 +31,7 @@ def list_agents(context: click.Context, as_json: bool) -> None:
     They come in order of precedence, bundled ones last.
     """
     discovery = _discover(context)
-    hidden = shadows(discovery)
+    hidden = shadows(discovery.files)
     if as_json:
         output.print_json(
             [{**agent.to_json(), "shadows": hidden[agent.name]} for agent in discovery.agents]

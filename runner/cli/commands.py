@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from runner.agents.commands import Commands, discover_commands, get_command
+from runner.agents.commands import discover_commands, get_command
+from runner.agents.merging import shadows
 from runner.cli import here, output
 from runner.cli.tables import print_table
 
@@ -28,9 +29,9 @@ def list_commands(context: click.Context, as_json: bool) -> None:
     found = discover_commands(here.directory(context))
     _print_warnings(found.warnings)
     if as_json:
-        shadows = _shadows(found)
+        hidden = shadows(found.files)
         output.print_json(
-            [{**one.to_json(), "shadows": shadows[one.name]} for one in found.commands]
+            [{**one.to_json(), "shadows": hidden[one.name]} for one in found.commands]
         )
         return
     print_table(
@@ -52,7 +53,7 @@ def show(context: click.Context, name: str, as_json: bool) -> None:
     found = discover_commands(here.directory(context))
     one = get_command(found, name)
     parsed = next(file.parsed for file in found.files if file.parsed.definition is one)
-    facts = {**one.to_json(), "shadows": _shadows(found)[name]}
+    facts = {**one.to_json(), "shadows": shadows(found.files)[name]}
     if as_json:
         further = {
             "fallback": parsed.fallback,
@@ -89,12 +90,3 @@ def _input_text(facts: dict[str, Any]) -> str:
 def _print_warnings(warnings: tuple[str, ...]) -> None:
     for warning in warnings:
         output.note(f"warning: {output.one_line(warning)}")
-
-
-def _shadows(found: Commands) -> dict[str, list[str]]:
-    """For each command that counts, the files whose commands of the same name do not."""
-    shadows: dict[str, list[str]] = {name: [] for name in found.names}
-    for file in found.files:
-        if file.state == "shadowed" and file.parsed.definition is not None:
-            shadows[file.parsed.definition.name].append(file.parsed.file)
-    return shadows
