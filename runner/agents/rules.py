@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from runner.core.tool_names import canonical
 
 _WHOLE = (("*",), (":*",))
+_NAME = r"[\w*][\w.*-]*"
+_CLEAN = re.compile(rf"{_NAME}\s*(\([^()]*\))?")
+_PIECE = re.compile(rf"{_NAME}(?:\([^()]*\)|\([^\s,]*)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,15 +36,16 @@ def read_rules(items: Iterable[str]) -> tuple[ToolRule, ...]:
 def rules_of_limit(items: Iterable[str]) -> tuple[ToolRule, ...]:
     """The rules of a list that forbids, read so that no slip of the pen hides one of them.
 
-    What stands in parentheses that do not match, or is separated by blanks only, counts alone.
+    In an entry that is not one name with its parentheses, every name counts alone: those between
+    quotes, blanks or other signs, and those behind parentheses that do not match.
     """
     return tuple(rule for found in read_rules(items) for rule in _separated(found))
 
 
 def _separated(rule: ToolRule) -> tuple[ToolRule, ...]:
-    if rule.written.count("(") == 1 and rule.written.endswith(")"):
+    if _CLEAN.fullmatch(rule.written):
         return (rule,)
-    return tuple(_rule(piece) for piece in rule.written.replace(",", " ").split())
+    return tuple(_rule(piece) for piece in _PIECE.findall(rule.written))
 
 
 def _joined(items: Iterable[str]) -> Iterator[str]:

@@ -73,6 +73,13 @@ def test_a_parenthesis_that_is_never_closed_takes_the_rest_of_the_list() -> None
         ("Bash(rm, Write, Agent(a)", ["bash", "write", "task"]),
         ("Bash Write", ["bash", "write"]),
         ("Bash(ls) Write", ["bash", "write"]),
+        ("Write Bash(ls)", ["write", "bash"]),
+        ("Bash(ls)Write", ["bash", "write"]),
+        ("Write, 'Bash'", ["write", "bash"]),
+        ("Write|Bash;Edit", ["write", "bash", "edit"]),
+        ("(Bash)", ["bash"]),
+        ("Bash:", ["bash"]),
+        ("- Bash\u200b", ["bash"]),
         ("", []),
     ],
 )
