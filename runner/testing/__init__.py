@@ -5,7 +5,7 @@ from runner.testing.clock import FakeClock
 from runner.testing.crash import STEPS, die_at
 from runner.testing.invariants import broken_promises
 from runner.testing.model import ScriptedModel, call, calls, give_up, say, submit
-from runner.testing.race import Raced, Racer, race
+from runner.testing.race import Raced, Racer, race, racers, together
 from runner.testing.team import running_team
 
 __all__ = [
@@ -21,7 +21,9 @@ __all__ = [
     "give_up",
     "make_board",
     "race",
+    "racers",
     "running_team",
     "say",
     "submit",
+    "together",
 ]

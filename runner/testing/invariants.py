@@ -17,13 +17,15 @@ from runner.core.ids import key_of
 from runner.core.layout import Layout
 
 _ENDS = ("task.completed", "task.failed", "task.released", "task.retried", "task.stale")
+_FINAL = _ENDS[:2]
 
 
 def broken_promises(root: Path | str, *, swept: bool = False) -> list[str]:
     """Everything that is wrong with the board in `root`, judged by its files and all journals.
 
     Empty is good. `swept`: a start after the last death has removed old temporary files, so none
-    may be left. A journal line that is missing because its writer died is no fault.
+    may be left. A journal line that is missing because its writer died is no fault. Who writes a
+    status into a file, past the commands, is told of it as of an update that was lost.
     """
     layout = Layout(root=Path(root), workspace=Path(root))
     clock = SystemClock()
@@ -35,6 +37,7 @@ def broken_promises(root: Path | str, *, swept: bool = False) -> list[str]:
         *_won_twice(events),
         *_ended_twice(events),
         *(fault for task in snapshot.tasks.values() for fault in _counted(task, events)),
+        *_lost(snapshot, events),
         *(fault for task in snapshot.tasks.values() for fault in _released(task, snapshot)),
         *_early(snapshot, events),
     ]
@@ -92,8 +95,36 @@ def _counted(task: Task, events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         yield f"task {task.id}: in progress and held by nobody"
 
 
+def _lost(snapshot: Snapshot, events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What was told last of the newest attempt is still so, or came further."""
+    last: dict[str, tuple[int, Mapping[str, Any]]] = {}
+    for event in events:
+        key, attempt = key_of(event.get("task")), event.get("attempt")
+        if key is None or not isinstance(attempt, int) or not _decides(event):
+            continue
+        if key not in last or attempt >= last[key][0]:
+            last[key] = attempt, event
+    for key, (attempt, event) in last.items():
+        task, told = snapshot.tasks.get(key), event["event"]
+        if task is None or task.attempt > attempt:
+            continue  # gone by hand, or the line of a later attempt is missing
+        undone = ("pending", "in_progress") if told in _FINAL else ("in_progress",)
+        if told in _ENDS and task.status in undone:
+            yield f"task {task.id}: {told} was told of attempt {attempt}, but it is {task.status}"
+
+
+def _decides(event: Mapping[str, Any]) -> bool:
+    """It tells where the task stands."""
+    name, fields = event.get("event"), event.get("fields")
+    by_edit = name == "task.edited" and isinstance(fields, list) and "status" in fields
+    return name in _ENDS or name == "task.claimed" or by_edit
+
+
 def _released(task: Task, snapshot: Snapshot) -> Iterator[str]:
-    """A blocker has left the list exactly if it was completed (or is gone by hand)."""
+    """A blocker has left the list only when it was completed (or is gone by hand).
+
+    A completed one that is still listed, after a death in between, does not block: no fault.
+    """
     for raw in task.raw.get("unblockedBy") or ():
         blocker = snapshot.tasks.get(key_of(raw) or "")
         if blocker is not None and blocker.status not in ("completed", "deleted"):

@@ -13,14 +13,12 @@ from runner.testing.crash import CRASHED
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 
-LATER = ("--ahead", "3600")
+LATER_S = 3600.0
 
 
 def crash(root: Path, die: str) -> None:
-    with Racer(root, "dying", "--die", die) as racer:
-        racer.wait_ready()
-        racer.go()
-        assert racer.result() is None
+    with Racer(root, "dying", die=die) as racer:
+        racer.tell("drain")
         assert racer.process.wait() == CRASHED
 
 
@@ -43,7 +41,7 @@ def test_a_death_at_a_step_loses_nothing_and_the_next_run_goes_on(
     assert task(tmp_path, 1)["status"] == expected
     assert task(tmp_path, 2)["status"] == "pending"
 
-    race(tmp_path, ["next"], *LATER)
+    race(tmp_path, ["next"], ahead_s=LATER_S)
     assert [task(tmp_path, number)["status"] for number in (1, 2)] == ["completed"] * 2
     assert broken_promises(tmp_path) == []
 
@@ -55,7 +53,7 @@ def test_a_death_between_the_two_files_of_a_completion_needs_no_repair(tmp_path:
     assert task(tmp_path, 1)["status"] == "completed"
     assert task(tmp_path, 2)["blockedBy"] == [1]
 
-    race(tmp_path, ["next"], *LATER)
+    race(tmp_path, ["next"], ahead_s=LATER_S)
     assert task(tmp_path, 2)["status"] == "completed"
     assert task(tmp_path, 2)["attempt"] == 1
     assert broken_promises(tmp_path) == []
