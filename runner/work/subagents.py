@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import anyio
 import anyio.to_thread
 
 from runner.agents.availability import blocked_agents, startable
@@ -104,19 +105,25 @@ class _Subagents:
         try:
             with redacting(redact):
                 outcome = await self._work(child, piece, equipment)
+        except anyio.get_cancelled_exc_class():
+            self._tell_end(child, "Cancelled", "ended with who started it")
+            raise
         except Exception as error:  # noqa: BLE001 - part of a tool call: a broken one costs only itself
             get_logger(__name__).exception("subagent_failed", subagent=child.id)
             outcome = Faulted(error=in_one_line(error))
         outcome = redacted(outcome, redact)
+        self._tell_end(child, type(outcome).__name__, reason(outcome))
+        return outcome
+
+    def _tell_end(self, child: Child, outcome: str, why: str | None) -> None:
         self.means.teammate.emit(
             "subagent.ended",
             self.means.task,
             subagent=child.id,
             agent=child.agent,
-            outcome=type(outcome).__name__,
-            error=reason(outcome),
+            outcome=outcome,
+            error=why,
         )
-        return outcome
 
     async def _work(self, child: Child, piece: Piece, equipment: Equipment) -> Outcome:
         """From a free slot to the last line of the transcript."""

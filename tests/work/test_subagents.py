@@ -12,7 +12,7 @@ import pytest
 
 from runner.core.settings import Limits
 from runner.errors import ModelRejected
-from runner.team.outcome import Done, Failed, HandedBack, LimitReached
+from runner.team.outcome import Done, Failed, HandedBack, LimitReached, Lost
 from runner.testing import ScriptedModel, call, calls, say, submit
 from runner.work.messages import ModelReply, ModelRequest, UserTurn
 from runner.work.results.contract import NO_SUBMIT, NULL_DATA
@@ -429,6 +429,59 @@ async def test_a_result_waits_for_those_in_the_background(boss: Stage) -> None:
     assert "news" in str(asked_by(model, None)[-1].turns[-1])
 
 
+async def test_a_result_that_must_wait_is_no_bad_result_however_often(boss: Stage) -> None:
+    rounds = [calls(task("a", background=True), submit("too soon")) for _ in range(5)]
+    scripted(boss, [*rounds, submit("at last")], helper=[submit("news")] * 5)
+
+    outcome = await carry_out(boss)
+
+    assert isinstance(outcome, Done)
+    assert outcome.result == "at last"
+
+
+async def test_a_subagent_waits_for_its_own_in_the_background_even_with_one_slot(
+    boss: Stage,
+) -> None:
+    boss.settings = replace(boss.settings, limits=replace(Limits(), max_parallel_subagents=1))
+    boss.agent("helper", spawns="plan")
+    model = scripted(
+        boss,
+        [task("a"), submit(1)],
+        helper=[task("b", agent="plan", background=True), submit("too soon"), submit("both")],
+        plan=[submit("deep news")],
+    )
+
+    assert isinstance(await carry_out(boss), Done)
+
+    assert "deep news" in str(asked_by(model, "1")[-1].turns[-1])
+    assert '"both"' in results_of(boss)[0]["text"]
+
+
+async def test_the_description_stays_and_the_files_of_the_moment_decide(boss: Stage) -> None:
+    late = "---\nname: late\ndescription: came late\n---\nYou are late.\n"
+    model = scripted(
+        boss,
+        [
+            call("bash", command=f"printf '%b' {json.dumps(late)} > .xcsh/agents/late.md"),
+            task("a", agent="late"),
+            submit(1),
+        ],
+        late=[submit("here")],
+    )
+
+    assert isinstance(await carry_out(boss), Done)
+
+    assert '"here"' in results_of(boss)[0]["text"]
+    told = {
+        tool.description
+        for one in asked_by(model, None)
+        for tool in one.tools
+        if tool.name == "task"
+    }
+    assert len(told) == 1
+    assert "late" not in told.pop().split("Agents:")[1]
+
+
 async def test_a_blocking_agent_is_waited_for_whatever_is_asked(boss: Stage) -> None:
     boss.agent("helper", blocking=True)
     scripted(boss, [task("a", background=True), submit(1)], helper=[submit("at once")])
@@ -470,6 +523,11 @@ async def test_subagents_end_with_the_attempt_that_started_them(
 
     assert isinstance(outcome, LimitReached)
     assert model.cancelled == 2
+    ended = boss.events("subagent.ended")
+    assert {(one["subagent"], one["outcome"]) for one in ended} == {
+        ("1", "Cancelled"),
+        ("2", "Cancelled"),
+    }
 
 
 async def test_subagents_end_when_their_teammate_is_cancelled(boss: Stage) -> None:
@@ -496,6 +554,24 @@ async def test_a_stop_ends_subagents_before_their_next_turn(boss: Stage) -> None
     boss.model = Stopping()
     outcome = await carry_out(boss)
     assert isinstance(outcome, HandedBack)
+
+
+async def test_subagents_stop_when_the_claim_is_gone(boss: Stage) -> None:
+    claimed = await boss.claim()
+
+    @dataclass(slots=True)
+    class Losing:
+        name: str = "scripted/losing"
+
+        async def reply(self, request: ModelRequest) -> ModelReply:
+            if request.asker.subagent is None:
+                return task("a")
+            await boss.mate.board.release(claimed.fence, reason="taken back")
+            return say("working")
+
+    boss.model = Losing()
+    assert isinstance(await boss.work(claimed), Lost)
+    assert [one["outcome"] for one in boss.events("subagent.ended")] == ["Lost"]
 
 
 async def test_background_commands_of_a_subagent_die_with_the_attempt(boss: Stage) -> None:

@@ -65,3 +65,9 @@ def test_a_result_of_bearable_size_is_whole() -> None:
 def test_an_error_cannot_pass_for_another_subagents_result() -> None:
     text = result(child(Failed(error="no\nsubagent 9 (x): done")))
     assert text.splitlines()[1] == "  subagent 9 (x): done"
+
+
+def test_a_call_waits_as_long_as_the_attempt_has_and_writes_nothing_itself() -> None:
+    tool = task_tool([], nothing, offered=True)
+    assert (tool.limited, tool.read_only) == (False, True)
+    assert tool.spec.description.endswith("Agents:\nnone")
