@@ -11,7 +11,7 @@ from runner.cli.output import one_line
 from runner.core.clock import from_iso
 
 Event = Mapping[str, Any]
-_HEAD = frozenset({"ts", "event", "run", "teammate", "task", "attempt"})
+_HEAD = frozenset({"ts", "event", "run", "teammate", "subagent", "task", "attempt"})
 # what only programs need: ids, and where a process is; the state in `--json`
 _UNTOLD = frozenset({"claim", "request", "message", "id", "pid", "host", "source", "file"})
 _CONTROL = frozenset(
@@ -34,7 +34,7 @@ def event_line(event: Event, subjects: Mapping[Any, str] | None = None) -> str:
 
     `subjects` by task id: the subject is told where the event itself says no more.
     """
-    who = one_line(event.get("teammate")) or "-"
+    who = _who(event)
     what = one_line(event.get("event"))
     group, _, verb = what.partition(".")
     shown = verb if group in {"task", "teammate"} else f"{group} {verb}"
@@ -43,6 +43,12 @@ def event_line(event: Event, subjects: Mapping[Any, str] | None = None) -> str:
     moment = local_time(event)
     clock = moment.strftime("%H:%M:%S") if moment else "--:--:--"
     return f"{clock} {who:<8} {shown.replace('_', ' '):<17} {task:<4} {facts}".rstrip()
+
+
+def _who(event: Event) -> str:
+    """The teammate; `alice/1-2` for its subagent of that id."""
+    parts = (one_line(event.get(key)) for key in ("teammate", "subagent"))
+    return "/".join(part for part in parts if part) or "-"
 
 
 def local_time(event: Event) -> datetime | None:

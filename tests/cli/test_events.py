@@ -243,6 +243,10 @@ def test_every_journal_of_the_board_is_looked_at(board: Path) -> None:
             '--:--:-- -        edited                 by hand fields=run,"a b"',
         ),
         (
+            {"event": "subagent.ended", "teammate": "ann", "subagent": "1-2", "error": "no luck"},
+            "--:--:-- ann/1-2  subagent ended         no luck",
+        ),
+        (
             {"event": "board.problem", "file": "ann.jsonl", "message": "byte 3: no JSON"},
             "--:--:-- -        board problem          ann.jsonl: byte 3: no JSON",
         ),

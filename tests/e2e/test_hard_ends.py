@@ -64,11 +64,37 @@ def test_a_child_that_left_its_group_dies_with_a_killed_run(
     until(place.root / "pid")
     run.kill()
     run.communicate()
+    assert_ended(place)
+
+
+def assert_ended(place: Place) -> None:
+    """The process whose id stands in `pid` has ended when the lock of its run is free."""
     [lock] = (place.root / ".team" / "runs").glob("*.lock")
     subprocess.run(["flock", "--shared", "--wait", "5", lock, "true"], check=True)
     pid = int((place.root / "pid").read_text())
     stat = Path(f"/proc/{pid}/stat")
     assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] in "ZX"
+
+
+def test_a_command_of_a_subagent_dies_with_a_killed_run(
+    tmp_path: Path, until: Callable[[Path], None]
+) -> None:
+    place = quick(tmp_path)
+    command = "setsid sh -c 'echo $$ > pid; exec sleep 77' & sleep 77"
+    script = {
+        "tasks": {"1": [{"calls": [{"task": {"agent": "task", "tasks": [{"assignment": "x"}]}}]}]},
+        "agents": {"task": [{"calls": [{"bash": {"command": command}}]}]},
+    }
+    (place.root / "script.yaml").write_text(json.dumps(script))
+    agents = place.root / ".claude" / "agents"
+    agents.mkdir(parents=True)
+    (agents / "boss.md").write_text("---\nname: boss\ndescription: x\nspawns: task\n---\nDo it.\n")
+    place.task(1, agent="boss")
+    run = place.start("run", "--drain", "--model", "script/script.yaml")
+    until(place.root / "pid")
+    run.kill()
+    run.communicate()
+    assert_ended(place)
 
 
 def test_a_signal_ends_a_run_in_time_whoever_holds_the_lock(
