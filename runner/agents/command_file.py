@@ -9,7 +9,12 @@ from pathlib import PurePath
 from typing import Any
 
 from runner.agents.definition import Source
-from runner.agents.frontmatter import FrontMatter, NoFrontMatter, read_front_matter
+from runner.agents.frontmatter import (
+    FrontMatter,
+    NoFrontMatter,
+    read_front_matter,
+    refuse_repeated,
+)
 from runner.agents.parsed import Parsed
 from runner.agents.places import MARKDOWN
 from runner.core.ids import ONE_LINE, is_one_line
@@ -106,14 +111,7 @@ def _read(data: bytes, file: str, *, strict: bool) -> FrontMatter:
 
 def _definition(front: FrontMatter, file: str, source: Source) -> WorkflowCommand:
     """Raises: AgentFileInvalid."""
-    doubled = [key for key in front.repeated if key in KNOWN_KEYS]
-    if doubled:
-        what = ", ".join(f"`{key}`" for key in doubled)
-        raise AgentFileInvalid(
-            file,
-            f"{what} is there more than once: it cannot be told which is meant",
-            line=front.lines.get(doubled[0]),
-        )
+    refuse_repeated(front, KNOWN_KEYS, file)
     name = PurePath(file).name.removesuffix(MARKDOWN)
     if not is_one_line(name):
         raise AgentFileInvalid(

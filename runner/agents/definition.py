@@ -6,8 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from runner.agents.fields import Fields
-from runner.agents.frontmatter import FrontMatter, NoFrontMatter, read_front_matter
+from runner.agents.fields import KNOWN_KEYS, Fields
+from runner.agents.frontmatter import (
+    FrontMatter,
+    NoFrontMatter,
+    read_front_matter,
+    refuse_repeated,
+)
 from runner.agents.parsed import Parsed
 from runner.agents.rules import ToolRule, read_rules, rules_of_limit
 from runner.errors import AgentFileInvalid, BundledAgentBroken
@@ -111,7 +116,7 @@ def read_agent(front: FrontMatter, file: str, source: Source) -> ParsedAgent:
     fields = Fields(front.fields, front.lines, file, list(front.warnings))
     definition, reason, line = None, None, None
     try:
-        fields.refuse_repeated(front.repeated)
+        refuse_repeated(front, KNOWN_KEYS, file)
         definition = _definition(fields, front.body, source)
     except AgentFileInvalid as error:
         reason, line = error.reason, error.line

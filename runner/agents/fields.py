@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -43,14 +43,6 @@ class Fields:
 
     def has(self, key: str) -> bool:
         return key in self.fields
-
-    def refuse_repeated(self, repeated: Iterable[str]) -> None:
-        doubled = [key for key in repeated if key in KNOWN_KEYS]
-        if doubled:
-            what = ", ".join(f"`{key}`" for key in doubled)
-            raise self._invalid(
-                doubled[0], f"{what} is there more than once: it cannot be told which is meant"
-            )
 
     def unknown(self) -> tuple[str, ...]:
         """The keys that mean nothing to us; one that is nearly a known one is warned about."""

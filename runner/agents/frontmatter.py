@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +72,18 @@ def read_front_matter(data: bytes, file: str, *, strict: bool = False) -> FrontM
         fallback=fallback,
         warnings=warnings,
     )
+
+
+def refuse_repeated(front: FrontMatter, known: Container[str], file: str) -> None:
+    """Raises: AgentFileInvalid, if one of the `known` keys is there more than once."""
+    doubled = [key for key in front.repeated if key in known]
+    if doubled:
+        what = ", ".join(f"`{key}`" for key in doubled)
+        raise AgentFileInvalid(
+            file,
+            f"{what} is there more than once: it cannot be told which is meant",
+            line=front.lines.get(doubled[0]),
+        )
 
 
 def _cut_short(
