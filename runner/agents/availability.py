@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from runner.agents.definition import AgentDefinition
+from runner.agents.effective import EffectiveAgent
 from runner.errors import UnknownAgent
 
-if TYPE_CHECKING:
-    from runner.agents.effective import EffectiveAgent
-
-BLOCKED_VARIABLES = ("PI_BLOCKED_AGENT", "RUNNER_BLOCKED_AGENT")
+_BLOCKED_VARIABLES = ("PI_BLOCKED_AGENT", "RUNNER_BLOCKED_AGENT")
 _MOST_NEAR = 3
 
 
 def blocked_agents(environ: Mapping[str, str]) -> frozenset[str]:
     """The agents that whoever started this process forbids to start again."""
-    return frozenset(name for key in BLOCKED_VARIABLES if (name := environ.get(key, "").strip()))
+    return frozenset(name for key in _BLOCKED_VARIABLES if (name := environ.get(key, "").strip()))
 
 
 def absence(name: str, names: Sequence[str], disabled: Collection[str]) -> str | None:
@@ -43,6 +40,13 @@ def explained_absence(name: str, names: Sequence[str], disabled: Collection[str]
         return None
     near = _near(name, [one for one in names if one not in disabled])
     return f"{reason}; near: {', '.join(near)}" if near else reason
+
+
+def unknown_disabled(names: Sequence[str], disabled: Iterable[str]) -> Iterator[str]:
+    """A warning for each name that is to be switched off and that no agent has."""
+    for name in sorted(disabled):
+        if reason := explained_absence(name, names, ()):
+            yield f"disabled_agents: {reason}"
 
 
 def _near(name: str, names: Iterable[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from runner.agents.availability import unknown_disabled
 from runner.agents.definition import AgentDefinition, ParsedAgent
 from runner.agents.discovery import Discovery, FoundFile
 from runner.agents.effective import EffectiveAgent
@@ -43,7 +44,7 @@ def checked(discovery: Discovery, setting: AgentSetting) -> dict[str, Any]:
         "files": [_file(found, discovery.names, setting) for found in discovery.files],
         "repeated": [_repeated(place) for place in discovery.repeated],
         "registries": [_registry(registry) for registry in discovery.registries],
-        "warnings": list(setting.unknown_disabled(discovery.names)),
+        "warnings": list(unknown_disabled(discovery.names, setting.settings.disabled_agents)),
     }
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.agents.availability import explained_absence
 from runner.agents.definition import AgentDefinition
 from runner.agents.effective import EffectiveAgent, effective_agent
 from runner.core.layout import Layout, find_layout
@@ -62,8 +59,7 @@ class AgentSetting:
 
     def obstacle(self, agent: EffectiveAgent) -> str | None:
         """Why no task can use the agent, whatever thinks: something in its file; None if it can."""
-        from runner.work.results.schema import read_schema
-        from runner.work.selection import NO_WORKTREES
+        from runner.work.selection import NO_WORKTREES, usable_schema
 
         if agent.unusable:
             return agent.unusable
@@ -71,19 +67,13 @@ class AgentSetting:
             return f"`isolation` is {word!r}: {NO_WORKTREES}"
         if agent.definition.output is not None:
             try:
-                read_schema(json.loads(json.dumps(agent.definition.output, default=str)))
+                usable_schema(agent.definition.output)
             except ValueError as error:
                 return f"`output` cannot be used: {error}"
         return None
 
     def is_disabled(self, name: str) -> bool:
         return name in self.settings.disabled_agents
-
-    def unknown_disabled(self, names: Sequence[str]) -> Iterator[str]:
-        """A warning for each name that is to be disabled and that no agent has."""
-        for name in sorted(self.settings.disabled_agents):
-            if reason := explained_absence(name, names, ()):
-                yield f"disabled_agents: {reason}"
 
     def model(self, agent: AgentDefinition) -> ChosenModel:
         """What thinks for the agent here, and why."""

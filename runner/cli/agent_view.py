@@ -70,11 +70,9 @@ def print_agent(found: FoundFile, discovery: Discovery, setting: AgentSetting) -
     output.say("on a task here:")
     for key, text in _use(effective, setting.model(agent), setting):
         output.say(f"  {key}: {output.one_line(text)}")
-    for warning in warnings_of(found.parsed, effective, discovery.names):
-        output.note(f"warning: {output.one_line(warning)}")
+    output.warn(warnings_of(found.parsed, effective, discovery.names))
     output.say()
-    for line in effective.prompt.split("\n"):
-        output.say(output.spaced_line(line))
+    output.say_text(effective.prompt)
 
 
 def _print_file(found: FoundFile, shadowed: list[str]) -> None:

@@ -37,7 +37,7 @@ def list_agents(context: click.Context, as_json: bool) -> None:
             [{**agent.to_json(), "shadows": hidden[agent.name]} for agent in discovery.agents]
         )
         return
-    _print_warnings(discovery)
+    output.warn(discovery.warnings)
     _print_list(discovery, _setting(context))
     for agent in discovery.agents:
         if hidden[agent.name]:
@@ -55,7 +55,7 @@ def show(context: click.Context, name: str, as_json: bool) -> None:
     try:
         agent = get_agent(discovery, name)
     except UnknownAgent:
-        _print_warnings(discovery)  # its file may be one of those that were skipped
+        output.warn(discovery.warnings)  # its file may be one of those that were skipped
         raise
     found = next(file for file in discovery.files if file.parsed.definition is agent)
     setting = _setting(context)
@@ -114,13 +114,8 @@ def _setting(context: click.Context) -> AgentSetting:
     """The settings that count here. What is wrong with them is told."""
     setting = AgentSetting(here.directory(context))
     if setting.problem:
-        output.note(f"warning: {output.one_line(setting.problem)}")
+        output.warn([setting.problem])
     return setting
-
-
-def _print_warnings(discovery: Discovery) -> None:
-    for warning in discovery.warnings:
-        output.note(f"warning: {output.one_line(warning)}")
 
 
 def _print_list(discovery: Discovery, setting: AgentSetting) -> None:

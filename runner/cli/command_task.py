@@ -75,8 +75,7 @@ def command_call(directory: Path, name: str, words: Sequence[str]) -> CommandCal
     command = get_command(found, name)
     for file in found.files:
         if file.parsed.definition is command:
-            for warning in file.parsed.warnings:
-                output.note(f"warning: {output.one_line(f'{command.file}: {warning}')}")
+            output.warn(f"{command.file}: {warning}" for warning in file.parsed.warnings)
     text = clean_text(" ".join(words))
     if text.strip() and not command.takes_input:
         raise UsageError(
@@ -136,6 +135,5 @@ def print_draft(drafted: Draft) -> None:
     if task.agent is not None:
         output.say(f"agent: {output.one_line(task.agent)}")
     output.say()
-    for line in task.description.split("\n"):
-        output.say(output.spaced_line(line))
+    output.say_text(task.description)
     output.say()

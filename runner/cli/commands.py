@@ -27,7 +27,7 @@ def list_commands(context: click.Context, as_json: bool) -> None:
     They come in order of precedence, bundled ones last.
     """
     found = discover_commands(here.directory(context))
-    _print_warnings(found.warnings)
+    output.warn(found.warnings)
     if as_json:
         hidden = shadows(found.files)
         output.print_json(
@@ -64,10 +64,9 @@ def show(context: click.Context, name: str, as_json: bool) -> None:
         output.print_json({**facts, **further})
         return
     _print_facts(facts, parsed.unknown_keys)
-    _print_warnings(parsed.warnings)
+    output.warn(parsed.warnings)
     output.say()
-    for line in one.instructions.split("\n"):
-        output.say(output.spaced_line(line))
+    output.say_text(one.instructions)
 
 
 def _print_facts(facts: dict[str, Any], unknown_keys: tuple[str, ...]) -> None:
@@ -85,8 +84,3 @@ def _print_facts(facts: dict[str, Any], unknown_keys: tuple[str, ...]) -> None:
 def _input_text(facts: dict[str, Any]) -> str:
     """What to hand in, in the command's own words; `none` if it has no place for it."""
     return str(facts["argumentHint"] or "text") if facts["takesInput"] else "none"
-
-
-def _print_warnings(warnings: tuple[str, ...]) -> None:
-    for warning in warnings:
-        output.note(f"warning: {output.one_line(warning)}")

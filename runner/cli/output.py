@@ -14,7 +14,7 @@ import math
 import os
 import select
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from runner.core.files import clean_text
@@ -69,6 +69,18 @@ def say(text: str = "") -> None:
 def note(text: str) -> None:
     """One line to standard error: what is not part of the answer."""
     _write(sys.stderr, text + "\n")
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Each on a line of standard error."""
+    for warning in warnings:
+        note(f"warning: {one_line(warning)}")
+
+
+def say_text(text: str) -> None:
+    """Text of several lines, whose spaces mean something, to standard output."""
+    for line in text.split("\n"):
+        say(spaced_line(line))
 
 
 def print_json(value: Any) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from runner.agents.availability import explained_absence
+from runner.agents.availability import explained_absence, unknown_disabled
 from runner.agents.discovery import discover_agents
 from runner.board.problem import Problem, Severity
 from runner.board.snapshot import Snapshot
@@ -80,9 +80,8 @@ def team_problems(layout: Layout, settings: Settings, names: Sequence[str]) -> I
             reason = explained_absence(member.agent, names, settings.disabled_agents)
             if reason is not None:
                 yield _of_team("error", "unknown-agent", f"member {member.name}: {reason}")
-    for name in sorted(settings.disabled_agents):
-        if reason := explained_absence(name, names, ()):
-            yield _of_team("warning", "bad-field", f"disabled_agents: {reason}")
+    for warning in unknown_disabled(names, settings.disabled_agents):
+        yield _of_team("warning", "bad-field", warning)
     if settings.model is not None:
         yield from _unusable_model(layout, settings, "model", None)
     for alias in settings.models:

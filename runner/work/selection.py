@@ -16,7 +16,6 @@ from runner.board.task import Claimant, Task
 from runner.core.settings import Settings
 from runner.errors import ModelUnavailable
 from runner.work.models import Choice, Models
-from runner.work.results.jtd import SchemaInvalid
 from runner.work.results.schema import ResultSchema, read_schema
 from runner.work.tools import toolbox
 from runner.work.tools.base import Toolbox
@@ -195,8 +194,8 @@ class Selection:
         for source, written in (own, asked, team):
             if written is not None:
                 try:
-                    return _read_once(json.dumps(written, default=str))
-                except (SchemaInvalid, ValueError) as error:
+                    return usable_schema(written)
+                except ValueError as error:
                     raise Refusal(f"the {source} cannot be used: {error}") from error
         return parent.schema if parent else None
 
@@ -208,6 +207,11 @@ def default_agent(claimant: Claimant, discovery: Discovery) -> str:
     if claimant.role and discovery.get(claimant.role):
         return claimant.role
     return FALLBACK_AGENT
+
+
+def usable_schema(written: Any) -> ResultSchema:
+    """A schema of an agent, a task or the settings. Raises: ValueError, with the reason."""
+    return _read_once(json.dumps(written, default=str))
 
 
 @lru_cache(maxsize=256)

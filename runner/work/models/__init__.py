@@ -17,7 +17,7 @@ from runner.work.retry import Gate
 if TYPE_CHECKING:
     from runner.work.models.script import ScriptModel
 
-LATER_PROVIDERS = frozenset({"anthropic", "openai", "ollama", "acp"})
+_LATER_PROVIDERS = frozenset({"anthropic", "openai", "ollama", "acp"})
 _ALIAS_PREFIX = "pi/"
 _SCRIPT = "script/"
 _OWN, _DEFAULT, _PARENT = "the agent's list", "the team's default", "the parent's model"
@@ -120,11 +120,11 @@ class Models:
         provider, _, rest = name.partition("/")
         if provider == "script":
             return self._script(name, self._base_dir / rest)
-        if provider in LATER_PROVIDERS:
+        if provider in _LATER_PROVIDERS:
             raise ModelUnavailable(f"provider {provider} is not part of this version")
         raise ModelUnavailable(
             f"no provider {provider!r}; there are script/PATH, and in a later version "
-            + ", ".join(f"{later}/NAME" for later in sorted(LATER_PROVIDERS))
+            + ", ".join(f"{later}/NAME" for later in sorted(_LATER_PROVIDERS))
         )
 
     def _script(self, name: str, path: Path) -> Model:
