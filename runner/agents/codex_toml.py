@@ -34,7 +34,7 @@ _FOREIGN = frozenset(
     "model_providers model_reasoning_summary model_verbosity nickname_candidates permissions "
     "personality sandbox_workspace_write service_tier skills web_search".split()
 )
-_SNAKE = re.compile(r"_([a-z])")
+_SEPARATOR = re.compile(r"[_-]([a-z])")
 _KEY_LINE = re.compile(r"[ \t]*([A-Za-z0-9_-]+)[ \t]*=")
 _AT_LINE = re.compile(r" \(at line (\d+), column \d+\)\Z")
 
@@ -42,7 +42,7 @@ _AT_LINE = re.compile(r" \(at line (\d+), column \d+\)\Z")
 def parse_codex_agent(data: bytes, file: str, source: Source) -> ParsedAgent:
     """Read the bytes of a Codex agent file. Never raises.
 
-    The keys of our own agent files are understood as well, in either spelling.
+    The keys of our own agent files are understood as well, in every spelling.
     """
     try:
         text, warnings = decode(data, file)
@@ -100,7 +100,7 @@ def _front_matter(
             continue
         if key == "tools" and isinstance(value, dict):  # switches of Codex, not a list of tools
             continue
-        known = _SNAKE.sub(lambda match: match[1].upper(), key)
+        known = _SEPARATOR.sub(lambda match: match[1].upper(), key)
         name = known if known in KNOWN_KEYS else key
         if name in fields:
             repeated.append(name)

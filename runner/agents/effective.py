@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from runner.agents.command_patterns import all_covered, read_pattern
+from runner.agents.bash_patterns import all_covered, read_pattern
 from runner.agents.definition import AgentDefinition
 from runner.agents.rules import ToolRule
 from runner.core.tool_names import LOOP_TOOLS, READ_ONLY, TOOLS, is_known, missing
@@ -175,18 +175,10 @@ class _Rights:
         """What of the entry there is here; what is left out is told."""
         if rule.name in LOOP_TOOLS:
             return None
-        why = missing(rule.name)
-        if why is None and rule.parts is not None:
-            if rule.name not in (BASH, TASK):
-                why = "a part of this tool cannot be granted"
-            elif not rule.parts:
-                why = "its parentheses are empty or not closed"
-            elif rule.name == BASH:
-                return self._with_readable(rule)
-        if why is None:
-            return rule
-        self.dropped.append(f"tool {rule.written}: {why}; left out")
-        return None
+        if why := missing(rule.name) or _wrong_parts(rule):
+            self.dropped.append(f"tool {rule.written}: {why}; left out")
+            return None
+        return self._with_readable(rule) if rule.name == BASH and rule.parts else rule
 
     def _with_readable(self, rule: ToolRule) -> ToolRule | None:
         """An entry of `bash` with those of its patterns that can be followed."""
@@ -252,6 +244,15 @@ class _Rights:
             f"agent {definition.name!r} can use none of its tools here ({written}); "
             f"there are: {', '.join(TOOLS)}"
         )
+
+
+def _wrong_parts(rule: ToolRule) -> str | None:
+    """Why what stands in the parentheses of an entry cannot be granted; None if it can."""
+    if rule.parts is None:
+        return None
+    if rule.name not in (BASH, TASK):
+        return "a part of this tool cannot be granted"
+    return None if rule.parts else "its parentheses are empty or not closed"
 
 
 def _named_agents(granted: Iterable[ToolRule]) -> SpawnPolicy | None:

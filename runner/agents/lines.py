@@ -16,7 +16,11 @@ from runner.agents.yaml12 import NotOneMapping, Unparsable, camel_case, load_map
 LIMITS = ("tools", "disallowedTools", "spawns", "permissionMode")
 _LISTS = ("tools", "disallowedTools", "spawns", "model")
 _KEY = re.compile(r"""(["']?)([A-Za-z0-9_][A-Za-z0-9_-]*)\1 *: *(.*)\Z""")
-_INDENTED_KEY = re.compile(r"""[ ]+(["']?)([A-Za-z][A-Za-z-]*)\1 *:""")
+# Keys as people see them: with characters around them that do not show, or with a wide colon.
+_HIDDEN = r"[^\w\x21-\x7e\uff1a]"
+_SEEN = rf"""(["']?)([A-Za-z][A-Za-z-]*){_HIDDEN}*+\1{_HIDDEN}*+[:\uff1a]"""
+_SEEN_KEY = re.compile(rf"{_HIDDEN}*{_SEEN}")
+_SEEN_AT_ZERO = re.compile(rf"(?! ){_SEEN_KEY.pattern}")
 _COMMENT = re.compile(r"(^|\s)#.*\Z")
 _BLOCK_SCALAR = re.compile(r"[|>][-+0-9]*\s*(#.*)?\Z")
 _SPECIAL = tuple("[]{}|>&!%@`\"'*")
@@ -60,7 +64,7 @@ def read_lines(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
         if entry.key in fields:
             repeated.append(entry.key)
         fields[entry.key] = _value(entry)
-    fields = _limits_in(text, _INDENTED_KEY) | fields
+    fields = _limits_in(text, _SEEN_KEY) | fields
     return fields, tuple(dict.fromkeys(repeated))
 
 
@@ -69,7 +73,7 @@ def limit_lines(text: str) -> dict[str, Any]:
 
     One that YAML did not find there was swallowed, for instance by a quote that is not closed.
     """
-    return _limits_in(text, _KEY)
+    return _limits_in(text, _SEEN_AT_ZERO)
 
 
 def key_lines(text: str) -> dict[str, int]:
@@ -82,7 +86,7 @@ def key_lines(text: str) -> dict[str, int]:
     for number, line in enumerate(text.split("\n")):
         if match := _KEY.match(line):
             found[camel_case(match[2])] = number
-        elif (match := _INDENTED_KEY.match(line)) and camel_case(match[2]) in LIMITS:
+        elif (match := _SEEN_KEY.match(line)) and camel_case(match[2]) in LIMITS:
             indented[camel_case(match[2])] = number
     return indented | found
 

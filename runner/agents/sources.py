@@ -25,11 +25,16 @@ def find_sources(
     cwd: Path | str, home: Path | str | None = None, folder: Folder = "agents"
 ) -> Sources:
     """Where files of this kind lie; `home` is by default this user's."""
-    at = Path(cwd).absolute()
+    at = _without_parents(Path(cwd).absolute())
     user = _home() if home is None else Path(home).absolute()
     plugins, registries = plugin_places(at, user, folder)
     places, repeated = distinct([*family_places(at, user, folder), *plugins])
     return Sources(places, repeated, registries)
+
+
+def _without_parents(path: Path) -> Path:
+    """An absolute path that can be walked up; `a/b/..` would lead through `a/b`."""
+    return path.resolve() if ".." in path.parts else path
 
 
 def _home() -> Path | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from runner.agents.definition import AgentDefinition
 from runner.agents.effective import EffectiveAgent, effective_agent
-from runner.core.layout import Layout, find_layout
+from runner.core.layout import find_layout
 from runner.core.settings import Settings, load_settings
 from runner.errors import BoardNotFound, ConfigError, ModelUnavailable
 
@@ -51,7 +51,9 @@ class AgentSetting:
             self.problem = f"models and disabled agents are not checked: {error}"
             self._unknown = "the settings cannot be read"
             return
-        self._models = _models(self.settings, layout)
+        from runner.work.models import Models
+
+        self._models = Models(self.settings, base_dir=layout.root)
 
     def effective(self, agent: AgentDefinition) -> EffectiveAgent:
         """The agent as a teammate here has it."""
@@ -86,9 +88,3 @@ class AgentSetting:
         return ChosenModel(
             name=choice.model.name, reason=choice.reason, is_own=not choice.substitute
         )
-
-
-def _models(settings: Settings, layout: Layout) -> Models:
-    from runner.work.models import Models
-
-    return Models(settings, base_dir=layout.root)

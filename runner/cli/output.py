@@ -37,6 +37,7 @@ STYLES: Mapping[str, str] = {
 """The colours of states of tasks and teammates."""
 _SILENCED: list[TextIO] = []
 _CONTROL = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
+_STEERING = {code: blank for code, blank in _CONTROL.items() if chr(code) not in "\n\t"}
 
 
 def prepare() -> None:
@@ -117,7 +118,7 @@ def print_error(message: str, *, code: int, as_json: bool) -> int:
 
     With `as_json` the document `{"error", "exit"}` is on standard output beside the message.
     """
-    note(f"runner: {message}")
+    note(f"runner: {message.translate(_STEERING)}")
     if as_json:
         print_json({"error": message, "exit": code})
     return code

@@ -199,3 +199,8 @@ def test_any_bytes_have_one_answer_and_keep_their_limits(data: bytes) -> None:
         if b'sandbox_mode = "read-only"' in data:
             allowed = effective_agent(parsed.definition, max_depth=2).tools
             assert set(allowed) <= {*READ_ONLY, "task"}
+
+
+@pytest.mark.parametrize("key", ["disallowedTools", "disallowed_tools", "disallowed-tools"])
+def test_a_limit_counts_in_every_spelling(key: str) -> None:
+    assert "bash" not in tools(f'{key} = ["Bash"]')

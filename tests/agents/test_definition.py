@@ -124,6 +124,18 @@ def test_a_limit_swallowed_by_an_open_quote_skips_the_file() -> None:
     assert "`tools` is not readable" in (parsed.reason or "")
 
 
+@pytest.mark.parametrize("broken", ["", BROKEN])
+@pytest.mark.parametrize("key", ["\u00a0tools", "tools\u00a0", "\u200btools", '"tools "'])
+def test_a_limit_with_characters_that_do_not_show_skips_the_file(key: str, broken: str) -> None:
+    parsed = parse(f"{broken}{key}: Read")
+    assert parsed.definition is None
+    assert "`tools` is not readable" in (parsed.reason or "")
+
+
+def test_a_limit_with_a_wide_colon_skips_the_file() -> None:
+    assert "`tools` is not readable" in (parse("tools\uff1a Read").reason or "")
+
+
 def test_an_indented_limit_below_the_real_one_is_an_example() -> None:
     assert agent("note: one: two\n  tools: Bash\ntools: Read").tools == ("read", "submit_result")
 

@@ -50,6 +50,13 @@ def test_json_never_holds_what_json_has_no_number_for(capsys: pytest.CaptureFixt
     assert output.json_text({"ü": float("inf")}) == '{"\\u00fc": null}'
 
 
+def test_an_error_with_foreign_text_cannot_steer_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    output.print_error("no agent a\x1b[2J\x9b\nsee above", code=1, as_json=False)
+    assert capsys.readouterr().err == "runner: no agent a [2J \nsee above\n"
+
+
 def test_a_line_of_foreign_text_cannot_steer_the_terminal() -> None:
     assert output.one_line("a\n\tb \x1b[2J\x9b c\u2028d") == "a b [2J c d"
     assert output.one_line(None) == ""

@@ -142,3 +142,11 @@ def test_the_models_of_one_provider_share_one_gate(base: Path) -> None:
 
     assert models.gate(one, clock) is models.gate(two, clock)
     assert models.gate(one, clock) is not models.gate(other, clock)
+
+
+def test_many_aliases_in_circles_are_looked_at_once_each(base: Path) -> None:
+    names = tuple(f"m{number}" for number in range(30))
+    models = Models(Settings(models=dict.fromkeys(names, names)), base_dir=base)
+
+    with pytest.raises(ModelUnavailable, match="m0: aliases under `models:` lead in a circle"):
+        models.choose(["m0"])

@@ -22,7 +22,6 @@ _ALIAS_PREFIX = "pi/"
 _SCRIPT = "script/"
 _OWN, _DEFAULT, _PARENT = "the agent's list", "the team's default", "the parent's model"
 _INHERIT = "inherit"
-_MAX_ALIAS_DEPTH = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,25 +93,40 @@ class Models:
         provider = model.name.partition("/")[0]
         return self._gates.setdefault(provider, Gate(clock))
 
-    def _names(
-        self, pattern: str, refusals: list[str], parent: Model | None, depth: int = 0
-    ) -> list[str]:
-        """`provider/name` in order of preference, aliases followed."""
+    def _names(self, pattern: str, refusals: list[str], parent: Model | None) -> list[str]:
+        """`provider/name` in order of preference, aliases followed.
+
+        Each alias is followed once: a second time could only give the same names again.
+        """
+        names: list[str] = []
+        followed: set[str] = set()
+        waiting: list[tuple[str, tuple[str, ...]]] = [(pattern, ())]
+        while waiting:
+            one, above = waiting.pop()
+            meant = self._meant(one, parent)
+            if meant is None:
+                if parent is not None and one.removeprefix(_ALIAS_PREFIX) == _INHERIT:
+                    names.append(parent.name)
+                elif "/" in one.removeprefix(_ALIAS_PREFIX):
+                    names.append(one)
+                else:
+                    refusals.append(f"{one}: no such alias under `models:` in team.yaml")
+            elif one in above:
+                refusals.append(f"{one}: aliases under `models:` lead in a circle")
+            elif one not in followed:
+                followed.add(one)
+                waiting += [(inner, (*above, one)) for inner in reversed(meant)]
+        return names
+
+    def _meant(self, pattern: str, parent: Model | None) -> tuple[str, ...] | None:
+        """What an alias stands for; None if it is none. `inherit` of a child is its parent's."""
         alias = pattern.removeprefix(_ALIAS_PREFIX)
-        meant = self._settings.models.get(pattern) or self._settings.models.get(alias)
-        if meant is None and alias == _INHERIT:
-            if parent is not None:
-                return [parent.name]
-            meant = (self._settings.model,) if self._settings.model else None
-        if meant is None:
-            if "/" not in alias:
-                refusals.append(f"{pattern}: no such alias under `models:` in team.yaml")
-                return []
-            return [pattern]
-        if depth >= _MAX_ALIAS_DEPTH:
-            refusals.append(f"{pattern}: aliases under `models:` lead in a circle")
-            return []
-        return [name for inner in meant for name in self._names(inner, refusals, parent, depth + 1)]
+        models = self._settings.models
+        meant = models.get(pattern) or models.get(alias)
+        default = self._settings.model
+        if meant is None and alias == _INHERIT and parent is None and default:
+            return (default,)
+        return meant
 
     def _open(self, name: str, parent: Model | None) -> Model:
         if parent is not None and name == parent.name:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from runner.agents.command_patterns import allowed
+from runner.agents.bash_patterns import allowed
 from runner.agents.effective import Patterns
 from runner.errors import ToolError
 

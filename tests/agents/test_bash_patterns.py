@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.agents.command_patterns import all_covered, allowed, read_pattern
+from runner.agents.bash_patterns import all_covered, allowed, read_pattern
 
 
 @pytest.mark.parametrize(
