@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from runner.core.ids import Key
 
@@ -43,11 +43,26 @@ class UserTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Native:
+    """An assistant's turn in the form of the API that gave it, word for word.
+
+    It keeps what our form has no place for: thinking and its signatures, the order of blocks. Only
+    a provider of the same `form` sends it back, and only to the same `model` (`provider/name`);
+    for others the turn is built from its text and calls. `blocks` are JSON objects.
+    """
+
+    form: str
+    model: str
+    blocks: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantTurn:
     """What the model said: text, calls, or both. Never neither."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
+    native: Native | None = None
 
 
 Turn = UserTurn | AssistantTurn
@@ -88,9 +103,17 @@ class Asker:
         return f"{self.task}/{self.attempt}", self.task
 
 
+def _unheard(text: str) -> None:
+    """Nobody listens to what comes in while a reply is made."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One request. Providers ignore the `asker`; scripts are keyed on it."""
+    """One request. Providers ignore the `asker`; scripts are keyed on it.
+
+    `on_text` hears pieces of the reply's text as they come in, for people who look on; a try that
+    fails may have told some already.
+    """
 
     system: str
     turns: tuple[Turn, ...]
@@ -99,18 +122,26 @@ class ModelRequest:
     thinking_level: str | None = None
     max_output_tokens: int | None = None
     asker: Asker = Asker()
+    on_text: Callable[[str], None] = field(default=_unheard, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
-    """One reply. Tokens are as the provider counts them; `usd` None means no price is known."""
+    """One reply. Tokens are as the provider counts them; `usd` None means no price is known.
+
+    `input_tokens` are all that went in; `cached_tokens` is the part of them that was read from the
+    provider's cache, `cache_write_tokens` the part that was written to it.
+    """
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     stop: Stop = "end"
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
     usd: float | None = None
+    native: Native | None = None
 
 
 class Model(Protocol):
@@ -123,4 +154,14 @@ class Model(Protocol):
 
     async def reply(self, request: ModelRequest) -> ModelReply:
         """One model turn. Raises: ModelError (see `runner.errors` for which are retried)."""
+        ...
+
+
+@runtime_checkable
+class Windowed(Protocol):
+    """A model that knows how much it can read at once."""
+
+    @property
+    def window(self) -> int | None:
+        """Tokens of a request and its reply together; None when that is not known."""
         ...
