@@ -19,6 +19,7 @@ from runner.work.messages import (
     Model,
     ModelReply,
     ModelRequest,
+    Native,
     ToolCall,
     ToolResult,
     ToolSpec,
@@ -30,7 +31,8 @@ from runner.work.retry import Gate
 from runner.work.tags import SUBAGENT_RESULT, neutralised, tagged
 from runner.work.tools.base import Toolbox, ToolContext, presentable
 from runner.work.tools.subagent import result
-from runner.work.transcript import Transcript, calls_as_json
+from runner.work.transcript import Transcript
+from runner.work.turns import turn_as_json
 
 MAX_OUTPUT_TOKENS = 8192
 CALL_LIMIT_S = 900.0
@@ -146,12 +148,11 @@ class Attempt:
         Keys are taken out here, so that no tool can carry one on: not to a task, an inbox, a file.
         """
         redact = self.means.redact
-        text = redact(reply.text)
-        calls = self.history.hear(text, [_redacted(call, redact) for call in reply.calls])
+        asked = [_redacted(call, redact) for call in reply.calls]
+        turn = self.history.hear(redact(reply.text), asked, _without_keys(reply.native, redact))
         await self.means.transcript.write(
             "assistant",
-            text=text,
-            calls=calls_as_json(calls),
+            **turn_as_json(turn),
             stop=reply.stop,
             inputTokens=reply.input_tokens,
             outputTokens=reply.output_tokens,
@@ -169,11 +170,11 @@ class Attempt:
         self.means.emit(
             "turn.ended",
             turn=self.turn,
-            calls=[call.name for call in calls],
+            calls=[call.name for call in turn.calls],
             inputTokens=reply.input_tokens,
             outputTokens=reply.output_tokens,
         )
-        return calls
+        return turn.calls
 
     def result(self, call: ToolCall, text: str, *, is_error: bool = False) -> ToolResult:
         """The answer to a call; foreign text is made harmless here, on its way in."""
@@ -194,6 +195,12 @@ class Attempt:
                 warnings=self.warnings,
             )
         )
+
+
+def _without_keys(native: Native | None, redact: Callable[[str], str]) -> Native | None:
+    """What holds a key is not kept: changed, it would not be what the API gave."""
+    blocks = native.blocks if native else ()
+    return native if all(with_texts(block, redact) == block for block in blocks) else None
 
 
 def _redacted(call: ToolCall, redact: Callable[[str], str]) -> ToolCall:

@@ -21,7 +21,7 @@ from runner.work.messages import ModelReply, ToolCall, ToolResult
 from runner.work.prompt import reminder
 from runner.work.redact import redacting
 from runner.work.results.contract import IDLE, NO_SUBMIT, SUBMIT
-from runner.work.transcript import result_as_json
+from runner.work.turns import result_as_json
 
 Answered = list[tuple[ToolCall, ToolResult]]
 MAX_CUT_REPLIES = 3

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from runner.core.files import clean_text
 from runner.work.json_values import with_texts
-from runner.work.messages import AssistantTurn, ToolCall, ToolResult, Turn, UserTurn
+from runner.work.messages import AssistantTurn, Native, ToolCall, ToolResult, Turn, UserTurn
 
 INTERRUPTED = "interrupted, may have taken effect"
 NO_OUTPUT = "(no output)"
@@ -46,14 +46,18 @@ class History:
         """Add to the user's side; joins the last turn if that is the user's too."""
         _add(self._turns, _clean_user(UserTurn(results=tuple(results), text=text)))
 
-    def hear(self, text: str, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-        """Add a model's turn. Gives the calls back as they are kept: with unique ids.
+    def hear(
+        self, text: str, calls: Sequence[ToolCall], native: Native | None = None
+    ) -> AssistantTurn:
+        """Add a model's turn. Gives it back as it is kept: with unique ids of calls.
 
-        A turn with neither text nor calls leaves no trace.
+        A turn with neither text nor calls leaves no trace. `native` is kept word for word or, if
+        it does not say what the turn says, not at all.
         """
-        kept = tuple(_clean_call(call, self._ids) for call in calls)
-        _add(self._turns, AssistantTurn(text=_clean_block(text), calls=kept))
-        return kept
+        asked = AssistantTurn(text=text, calls=tuple(calls), native=native)
+        turn = _clean_assistant(asked, self._ids)
+        _add(self._turns, turn)
+        return turn
 
     def for_request(self) -> tuple[Turn, ...]:
         """All turns, checked. Raises: BrokenHistory."""
@@ -115,6 +119,8 @@ def _check_content(index: int, turn: Turn) -> None:
         raise BrokenHistory(f"turn {index}: a blank text")
     if any(clean_text(text) != text for text in texts):
         raise BrokenHistory(f"turn {index}: text that is not valid Unicode")
+    if isinstance(turn, AssistantTurn) and not _is_valid(turn.native):
+        raise BrokenHistory(f"turn {index}: a native form that JSON in UTF-8 cannot hold")
 
 
 def _check_ids(index: int, turn: AssistantTurn, seen: set[str]) -> None:
@@ -147,8 +153,9 @@ def mended(turns: Iterable[Turn]) -> tuple[Turn, ...]:
             pending = []
             continue
         _add(whole, _answering(UserTurn(), pending))
-        pending = [(call.id, _clean_call(call, taken)) for call in turn.calls]
-        _add(whole, AssistantTurn(text=turn.text, calls=tuple(kept for _, kept in pending)))
+        kept = _clean_assistant(turn, taken)
+        pending = [(asked.id, call) for asked, call in zip(turn.calls, kept.calls, strict=True)]
+        _add(whole, kept)
     _add(whole, _answering(UserTurn(), pending))
     if whole and isinstance(whole[0], AssistantTurn):
         whole.insert(0, UserTurn(text=_BEGINNING_GONE))
@@ -199,6 +206,7 @@ def _joined(first: Turn, second: Turn) -> Turn | None:
     if isinstance(first, UserTurn) and isinstance(second, UserTurn):
         return UserTurn(results=first.results + second.results, text=text)
     if isinstance(first, AssistantTurn) and isinstance(second, AssistantTurn):
+        # no API gave this turn, so there is no native form of it
         return AssistantTurn(text=text, calls=first.calls + second.calls)
     return None
 
@@ -212,6 +220,20 @@ def _clean_user(turn: UserTurn) -> UserTurn:
         replace(result, text=_clean_block(result.text) or NO_OUTPUT) for result in turn.results
     )
     return UserTurn(results=results, text=_clean_block(turn.text))
+
+
+def _clean_assistant(turn: AssistantTurn, taken: set[str]) -> AssistantTurn:
+    """The turn as it may be sent again; the ids of its calls join `taken`."""
+    calls = tuple(_clean_call(call, taken) for call in turn.calls)
+    fits = [call.name for call in calls] == [call.name for call in turn.calls]
+    native = turn.native if fits and _is_valid(turn.native) else None
+    return AssistantTurn(text=_clean_block(turn.text), calls=calls, native=native)
+
+
+def _is_valid(native: Native | None) -> bool:
+    """Whether JSON in UTF-8 can hold it as it is: word for word or not at all."""
+    blocks = native.blocks if native else ()
+    return all(with_texts(block, clean_text) == block for block in blocks)
 
 
 def _clean_call(call: ToolCall, taken: set[str]) -> ToolCall:

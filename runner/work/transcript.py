@@ -8,7 +8,7 @@ line is `{"version", "kind", "turn", "ts", ...}`. Kinds: `start`, `user`, `assis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -21,7 +21,6 @@ from runner.core.clock import Clock, to_iso
 from runner.core.files import encode_line
 from runner.core.ids import safe_name
 from runner.core.layout import Layout
-from runner.work.messages import ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from aiofiles.threadpool.binary import AsyncFileIO
@@ -89,16 +88,3 @@ def message_transcript(layout: Layout, teammate: str, run: str) -> Path:
 def subagent_transcript(parent: Path, number: int) -> Path:
     """Where a subagent's lies, beside that of who started it."""
     return parent.with_name(f"{parent.stem}-{number}{parent.suffix}")
-
-
-def calls_as_json(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
-    return [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
-
-
-def result_as_json(result: ToolResult) -> dict[str, Any]:
-    return {
-        "id": result.call_id,
-        "name": result.name,
-        "text": result.text,
-        "isError": result.is_error,
-    }

@@ -59,8 +59,8 @@ def test_turn_by_turn_checking_sees_what_a_whole_check_sees(turns: list[Turn]) -
         if isinstance(turn, UserTurn):
             history.tell(turn.text)
         else:
-            calls = history.hear(turn.text, turn.calls)
-            history.tell("", [result(one.id) for one in calls])
+            kept = history.hear(turn.text, turn.calls)
+            history.tell("", [result(one.id) for one in kept.calls])
         history.tell("next")
         check(history.for_request())
 
@@ -79,7 +79,7 @@ def test_a_history_that_was_cut_in_a_turn_is_settled_with_one_result_for_each_ca
     answered: int,
 ) -> None:
     history = History([UserTurn(text="go")])
-    kept = history.hear("", [call("a"), call("b")])
+    kept = history.hear("", [call("a"), call("b")]).calls
     for one in kept[:answered]:
         history.tell("", [result(one.id)])
 
@@ -135,7 +135,7 @@ def test_results_of_separate_messages_become_one_turn_before_any_text() -> None:
 def test_doubled_call_ids_are_renamed_together_with_their_results() -> None:
     history = History([UserTurn(text="go")])
     for _ in range(2):
-        (kept,) = history.hear("", [call("same")])
+        (kept,) = history.hear("", [call("same")]).calls
         history.tell("", [result(kept.id)])
 
     check(history.for_request())
@@ -144,7 +144,7 @@ def test_doubled_call_ids_are_renamed_together_with_their_results() -> None:
 def test_an_empty_result_becomes_a_marker_and_a_blank_reply_leaves_no_trace() -> None:
     history = History([UserTurn(text="go")])
     history.hear("\n ", [])
-    (kept,) = history.hear("", [call("a")])
+    (kept,) = history.hear("", [call("a")]).calls
     history.tell("", [result(kept.id, "")])
 
     assert len(history) == 3
@@ -158,7 +158,7 @@ def test_arguments_of_calls_are_made_valid_on_the_way_in_too() -> None:
     odd = {"a \ud83d": ["\ud83d", {"b": ("\ud83d", float("inf"), 1.5)}]}
     asked = ToolCall(id="\ud83d", name="\ud83d", arguments=odd, raw="\ud83d")
 
-    (kept,) = history.hear("", [asked])
+    (kept,) = history.hear("", [asked]).calls
     history.tell("", [ToolResult(call_id=kept.id, name=kept.name, text="ok")])
 
     history.for_request()
