@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.work.history import INTERRUPTED, NO_OUTPUT, BrokenHistory, History, check, mended
-from runner.work.messages import AssistantTurn, ToolCall, ToolResult, Turn, UserTurn
+from runner.work.messages import AssistantTurn, Native, ToolCall, ToolResult, Turn, UserTurn
+from runner.work.turns import turns_as_json, turns_from_json
 
 IDS = st.sampled_from(["", "a", "b", "c", "a_2"])
 TEXTS = st.sampled_from(["", "\n ", "words", "\ud83d", "emoji \U0001f600"])
@@ -20,10 +22,19 @@ CALLS = st.builds(
     arguments=st.sampled_from([None, {}, {"path": "a"}]),
 )
 RESULTS = st.builds(ToolResult, call_id=IDS, name=st.just("read"), text=TEXTS)
+NATIVES = st.none() | st.builds(
+    Native,
+    form=st.just("anthropic"),
+    model=st.just("anthropic/m"),
+    blocks=st.lists(st.fixed_dictionaries({"thinking": TEXTS}), max_size=2).map(tuple),
+)
 TURNS: st.SearchStrategy[Turn] = st.one_of(
     st.builds(UserTurn, results=st.lists(RESULTS, max_size=3).map(tuple), text=TEXTS),
-    st.builds(AssistantTurn, text=TEXTS, calls=st.lists(CALLS, max_size=3).map(tuple)),
+    st.builds(
+        AssistantTurn, text=TEXTS, calls=st.lists(CALLS, max_size=3).map(tuple), native=NATIVES
+    ),
 )
+NATIVE = Native(form="anthropic", model="anthropic/m", blocks=({"thinking": "hm", "n": [1]},))
 
 
 def call(call_id: str) -> ToolCall:
@@ -40,6 +51,23 @@ def test_any_history_is_legal_after_mending(turns: list[Turn]) -> None:
     history.tell("go on")
 
     check(history.for_request())
+
+
+@given(st.lists(TURNS, max_size=12))
+def test_any_history_survives_being_written_down_and_read_again(turns: list[Turn]) -> None:
+    kept = mended(turns)
+
+    assert mended(turns_from_json(json.loads(json.dumps(turns_as_json(kept))))) == unsent(kept)
+
+
+def unsent(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+    """Without the text of arguments as a model wrote it, which is never sent again."""
+    return tuple(
+        replace(turn, calls=tuple(replace(one, raw="") for one in turn.calls))
+        if isinstance(turn, AssistantTurn)
+        else turn
+        for turn in turns
+    )
 
 
 @given(st.lists(TURNS, max_size=12), st.integers(0, 12))
@@ -59,7 +87,7 @@ def test_turn_by_turn_checking_sees_what_a_whole_check_sees(turns: list[Turn]) -
         if isinstance(turn, UserTurn):
             history.tell(turn.text)
         else:
-            kept = history.hear(turn.text, turn.calls)
+            kept = history.hear(turn.text, turn.calls, turn.native)
             history.tell("", [result(one.id) for one in kept.calls])
         history.tell("next")
         check(history.for_request())
@@ -141,6 +169,31 @@ def test_doubled_call_ids_are_renamed_together_with_their_results() -> None:
     check(history.for_request())
 
 
+def test_what_an_api_gave_is_kept_word_for_word_also_where_ids_are_renamed() -> None:
+    history = History([UserTurn(text="go")])
+    for _ in range(2):
+        (kept,) = history.hear("", [call("same")], NATIVE).calls
+        history.tell("", [result(kept.id)])
+
+    assert [turn.native for turn in history.turns if isinstance(turn, AssistantTurn)] == [
+        NATIVE
+    ] * 2
+    assert mended(history.turns) == history.turns
+
+
+def test_what_an_api_gave_is_dropped_where_it_no_longer_says_what_the_turn_says() -> None:
+    go = UserTurn(text="go")
+    said = AssistantTurn(text="a", calls=(call("x"),), native=NATIVE)
+    odd = replace(NATIVE, blocks=({"thinking": "\ud83d"},))
+    unnamed = replace(said, calls=(ToolCall(id="x", name="", arguments={}),))
+
+    cases: list[list[Turn]] = [[go, said, said], [go, replace(said, native=odd)], [go, unnamed]]
+    for turns in cases:
+        turn = mended(turns)[1]
+        assert isinstance(turn, AssistantTurn)
+        assert turn.native is None
+
+
 def test_an_empty_result_becomes_a_marker_and_a_blank_reply_leaves_no_trace() -> None:
     history = History([UserTurn(text="go")])
     history.hear("\n ", [])
@@ -208,6 +261,14 @@ def test_a_lone_surrogate_is_replaced_on_the_way_in_so_that_everything_encodes()
                 UserTurn(results=(result("x"),)),
             ],
             "arguments that JSON in UTF-8 cannot hold",
+        ),
+        (
+            [
+                UserTurn(text="a"),
+                AssistantTurn(text="b", native=replace(NATIVE, blocks=({"a": "\ud83d"},))),
+                UserTurn(text="c"),
+            ],
+            "a native form that JSON in UTF-8 cannot hold",
         ),
     ],
 )
