@@ -18,7 +18,6 @@ from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant, Task
 from runner.core.ids import Key, order_key
 from runner.core.layout import Layout
-from runner.core.log import get_logger
 from runner.core.settings import Settings
 from runner.errors import NoModel
 from runner.work.models import Models
@@ -37,24 +36,14 @@ class Admission:
         self._settings = settings
         self._models = models
         self._home = home
-        self._warned: set[str] = set()
 
     def discover(self) -> Discovery:
-        """The agents as they are now; synchronous. What is wrong with their files is logged."""
-        discovery = discover_agents(self._layout.agents_from, self._home)
-        self._warn(discovery.warnings)
-        return discovery
+        """The agents as they are now; synchronous."""
+        return discover_agents(self._layout.agents_from, self._home)
 
     def select(self) -> Selection:
         """The rules on the agents as they are now, for one look; synchronous."""
-        return Selection(self.discover(), self._settings, self._models, self._warn)
-
-    def _warn(self, warnings: Iterable[str]) -> None:
-        """Each warning once per run."""
-        for warning in warnings:
-            if warning not in self._warned:
-                self._warned.add(warning)
-                get_logger(__name__).warning("agent_file", problem=warning)
+        return Selection(self.discover(), self._settings, self._models)
 
     def refuses_for(self, claimant: Claimant) -> Refuses:
         """Why this claimant must not begin a task, on a discovery made now."""

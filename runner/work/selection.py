@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -60,20 +60,12 @@ class Selection:
     """The rules of a run on the agents as one discovery found them.
 
     For one look, in one thread: what follows for an agent is worked out once and remembered.
-    `warn` is told what is wrong with the agents that are chosen.
     """
 
-    def __init__(
-        self,
-        discovery: Discovery,
-        settings: Settings,
-        models: Models,
-        warn: Callable[[Iterable[str]], None],
-    ) -> None:
+    def __init__(self, discovery: Discovery, settings: Settings, models: Models) -> None:
         self._discovery = discovery
         self._settings = settings
         self._models = models
-        self._warn = warn
         self._known: dict[str, _Outfit | Refusal] = {}
 
     def refuses_for(self, claimant: Claimant) -> Callable[[Task], str | None]:
@@ -173,7 +165,6 @@ class Selection:
             max_depth=self._settings.limits.max_recursion_depth,
             parent=parent.agent if parent else None,
         )
-        self._warn(agent.warnings)
         if agent.unusable:
             raise Refusal(agent.unusable)
         try:

@@ -240,18 +240,3 @@ async def test_one_member_whose_agent_has_a_model_is_enough(stage: Stage) -> Non
     members = (MemberSpec(name="ann"), MemberSpec(name="bob", agent="scripted"))
 
     admission(stage, model=None, members=members).preflight(snapshot)
-
-
-async def test_a_bad_agent_file_and_an_unknown_tool_are_warned_about_once_per_run(
-    stage: Stage, capsys: pytest.CaptureFixture[str]
-) -> None:
-    stage.agent("broken", description="")
-    stage.agent("coder", tools="read, teleport")
-    snapshot = await board(stage, {"id": 1})
-    rules = admission(stage)
-    for _ in range(2):
-        assert rules.refuses_for(ANN)(snapshot.tasks["1"]) is None
-
-    logged = capsys.readouterr().err
-    assert logged.count("broken.md") == 1
-    assert logged.count("teleport") == 1
