@@ -82,6 +82,7 @@ async def _answer(
     """The one result of one call, written down before the next call starts."""
     clock, transcript = attempt.means.teammate.clock, attempt.means.transcript
     started = clock.monotonic()
+    attempt.tool_calls += 1
     await transcript.write("call", id=call.id, name=call.name, arguments=call.arguments)
     if problem is not None:
         result = attempt.result(call, problem, is_error=True)
@@ -126,7 +127,6 @@ def remind(attempt: Attempt) -> str | None:
 async def _run_tool(attempt: Attempt, call: ToolCall) -> ToolResult:
     """Run a tool of the agent. Whatever it raises becomes an error result."""
     means = attempt.means
-    attempt.tool_calls += 1
     tool = means.toolbox.tools.get(call.name)
     text, is_error = INTERRUPTED, True
     try:

@@ -44,7 +44,7 @@ async def test_calls_are_run_and_the_submitted_data_is_the_result(stage: Stage) 
     assert isinstance(outcome, Done)
     assert outcome.result == {"n": 1}
     assert (stage.root / "a.txt").read_text() == "A"
-    assert (outcome.usage.turns, outcome.usage.tool_calls) == (2, 1)
+    assert (outcome.usage.turns, outcome.usage.tool_calls) == (2, 2)
     assert outcome.usage.changed_files == ("a.txt",)
     stage.scripted.assert_exhausted()
 
