@@ -81,6 +81,7 @@ class Board:
     claim_next = _hopped(Store.claim_next)
     claim = _hopped(Store.claim)
     holds = _hopped(Store.holds)
+    find = _hopped(Store.find)
     complete = _hopped(Store.complete)
     fail = _hopped(Store.fail)
     release = _hopped(Store.release)

@@ -68,7 +68,8 @@ class ScriptedModel:
     `turns` serves everybody; `tasks` (by task id as text, or `"<id>/<attempt>"`) and `agents` (by
     agent name) go before it, in this order. Each list is used up from its beginning, so two tasks
     of one agent share the agent's list. Every request is kept in `requests`. A call beyond the
-    script fails the attempt and is reported again by `assert_exhausted`, as are leftovers.
+    script fails the attempt and is reported again by `assert_exhausted`, as are leftovers. A
+    summary of a long history is no turn and uses up no step.
     """
 
     def __init__(
@@ -104,6 +105,8 @@ class ScriptedModel:
         Raises: ScriptExhausted, and whatever exception stands in the script.
         """
         self.requests.append(request)
+        if request.asker.summary:
+            return say("(what was done before)")
         key = self._key(request.asker)
         used = self._used.get(key, 0)
         steps = self._lists.get(key, [])

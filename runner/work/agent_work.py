@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import anyio.to_thread
@@ -142,8 +143,8 @@ class AgentWork:
             means.emit("identity.injected", messages=len(history))
             history = History(known)
         attempt = Attempt(means=means, history=history)
-        text = assignment(means.task, means.contract, means.workspace.root)
-        await attempt.tell(means.redact(text))
+        wording = partial(assignment, contract=means.contract, workspace=means.workspace.root)
+        await attempt.assign(wording(means.task), again=wording)
         return attempt
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from runner.board.task import Task
 from runner.team.outcome import Outcome, Usage
 from runner.team.types import Mail
 from runner.work.checkout import Checkout
@@ -73,11 +74,13 @@ class Attempt:
     """The state of one attempt. `ended` is set by the call that ends it.
 
     `cut_replies` counts in a row; `unanswered` is mail that the model was told and has not
-    answered yet.
+    answered yet. `assignment` and `again` are what `assign` was given.
     """
 
     means: Means
     history: History
+    assignment: str = ""
+    again: Callable[[Task], str] | None = None
     turn: int = 0
     cut_replies: int = 0
     failed_checks: int = 0
@@ -116,6 +119,14 @@ class Attempt:
         contract = self.means.contract
         own = (contract.spec(),) if contract else ()
         return (*self.means.toolbox.specs, *own, idle_spec(open_task=contract is not None))
+
+    async def assign(self, text: str, *, again: Callable[[Task], str] | None = None) -> None:
+        """Tell what is to be done; it is repeated whenever the history is shortened.
+
+        `again` words it for the open task as the board then holds it.
+        """
+        self.assignment, self.again = self.means.redact(text), again
+        await self.tell(self.assignment)
 
     async def tell(self, text: str, **facts: Any) -> None:
         """Put words of the runner into the next user turn; `facts` go to the transcript."""

@@ -82,7 +82,8 @@ class Asker:
     """Who asks. In a message turn `task` is None and `attempt` 0.
 
     `turn` counts the model replies of the attempt, or of the subagent, from 0. `subagent` is its
-    id within the attempt (`1-2`), None for the teammate itself.
+    id within the attempt (`1-2`), None for the teammate itself. A `summary` of the history is asked
+    for beside the turns and counts as none.
     """
 
     teammate: str = ""
@@ -91,6 +92,7 @@ class Asker:
     attempt: int = 0
     turn: int = 0
     subagent: str | None = None
+    summary: bool = False
 
     @property
     def written_for(self) -> tuple[str, ...]:

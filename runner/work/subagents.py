@@ -134,8 +134,7 @@ class _Subagents:
             await open_record(means, equipment, subagent=child.id)
             attempt = Attempt(means=means, history=History())
             child.spent = attempt.usage
-            text = subagent_assignment(piece, contract, means.workspace.root)
-            await attempt.tell(means.redact(text))
+            await attempt.assign(subagent_assignment(piece, contract, means.workspace.root))
             outcome = await run_with_children(attempt)
             await transcript.write("end", outcome=type(outcome).__name__, why=reason(outcome))
             return outcome

@@ -89,6 +89,8 @@ class ScriptModel:
 
         Raises: ModelOverloaded, ContextOverflow, as written; ModelRejected, when there is no turn.
         """
+        if request.asker.summary:
+            return ModelReply(text="(a script sums up nothing)", usd=0.0)
         asker, attempt = request.asker, replace(request.asker, turn=0)
         turns = self._script.turns_for(asker)
         position = asker.turn + self._raised.get(attempt, 0)
