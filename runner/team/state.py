@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import anyio
@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from runner.board.board import Board
 from runner.board.outlook import Outlook, Refuses, RefusesFor, outlook, unfit
+from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant, Fence, Task
 from runner.core.clock import Clock
 from runner.core.events import Journal
@@ -319,9 +320,15 @@ class RunState:
         plain = outlook(look.snapshot, claimants, None, self.only)
         if plain.nothing_left and not final:
             return plain
-        return await anyio.to_thread.run_sync(
-            lambda: outlook(look.snapshot, claimants, self.refuses_for, self.only)
-        )
+        return await anyio.to_thread.run_sync(self._judged, look.snapshot, claimants)
+
+    def _judged(self, snapshot: Snapshot, claimants: list[Claimant]) -> Outlook:
+        """Only what admission refuses counts as refused: another run takes what was handed back."""
+        found = outlook(snapshot, claimants, self.refuses_for, self.only)
+        if not self._handed_back:
+            return found
+        elsewhere = outlook(snapshot, claimants, self.admission, self.only)
+        return replace(found, refused=elsewhere.refused)
 
     def _unrest(self, seen: int) -> bool:
         """Something happened after the look, or somebody has something to do."""

@@ -8,7 +8,8 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from runner.board.task import Task
+from runner.board.outlook import Refuses
+from runner.board.task import Claimant, Task
 from runner.core.layout import Layout
 from runner.errors import ClaimLost, NotClaimable, OwnInbox
 from runner.team.mailbox import Mailbox
@@ -103,6 +104,26 @@ async def test_a_task_that_was_handed_back_is_not_taken_again_and_again(tmp_path
     assert on_disk(layout, 1)["status"] == "pending"
 
 
+async def test_what_was_handed_back_is_unclaimable_only_while_admission_refuses_it(
+    tmp_path: Path,
+) -> None:
+    layout, gone = make_board(tmp_path, [{"id": 1}, {"id": 2}]), set[str]()
+
+    async def work(assignment: Assignment, mate: Teammate) -> Outcome:
+        gone.add("1")
+        return HandedBack(reason="the agent is gone")
+
+    def refuses_for(claimant: Claimant) -> Refuses:
+        return lambda task: "no such agent" if task.key in gone else None
+
+    async with running_team(
+        layout, work=work, members=["ann"], drain=True, refuses_for=refuses_for
+    ) as team:
+        report = await team.finished()
+    assert [row.state for row in report.tasks] == ["unclaimable", "ready"]
+    assert {row.reason for row in report.tasks} == {"the agent is gone"}
+
+
 async def test_a_task_that_was_handed_back_is_taken_again_when_it_changes(tmp_path: Path) -> None:
     layout, clock = make_board(tmp_path, [{}]), FakeClock()
     work = Always(HandedBack(reason="the agent is gone"))
@@ -121,6 +142,7 @@ async def test_a_bad_key_ends_claiming_instead_of_failing_every_task(tmp_path: P
     assert (code, len(work.given)) == (3, 1)
     assert {on_disk(layout, n)["status"] for n in (1, 2, 3)} == {"pending"}
     assert team.notes == ["claiming was stopped: 401: bad key"]
+    assert {row.state for row in (await team.finished()).tasks} == {"ready"}
 
 
 async def test_a_bad_key_leaves_teammates_to_their_idle_timeout(tmp_path: Path) -> None:

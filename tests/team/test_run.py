@@ -654,6 +654,7 @@ async def test_a_time_limit_is_the_reason_of_what_it_stopped(tmp_path: Path) -> 
     assert second.reason == "not done: time limit of 30 s reached"
     assert first.usage is not None
     assert (first.usage["turns"], first.seconds) == (7, 32)
+    assert (first.state, second.state) == ("ready", "ready")
 
 
 class Chatty:
