@@ -22,6 +22,7 @@ from runner.work.checkout import Checkout
 from runner.work.children import Children
 from runner.work.command_engine import run_command_task
 from runner.work.deadline import Deadline
+from runner.work.earlier import earlier_end
 from runner.work.history import History
 from runner.work.identity import Identity, with_identity
 from runner.work.ledger import Ledger
@@ -143,7 +144,12 @@ class AgentWork:
             means.emit("identity.injected", messages=len(history))
             history = History(known)
         attempt = Attempt(means=means, history=history)
-        wording = partial(assignment, contract=means.contract, workspace=means.workspace.root)
+        wording = partial(
+            assignment,
+            contract=means.contract,
+            workspace=means.workspace.root,
+            earlier=await anyio.to_thread.run_sync(earlier_end, self.shared.layout, means.task),
+        )
         await attempt.assign(wording(means.task), again=wording)
         return attempt
 

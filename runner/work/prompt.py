@@ -71,8 +71,11 @@ def _joined(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def assignment(task: Task, contract: ResultContract, workspace: Path) -> str:
-    """The user turn of a claimed task; the tagged part is a contract."""
+def assignment(task: Task, contract: ResultContract, workspace: Path, earlier: str) -> str:
+    """The user turn of a claimed task; the tagged part is a contract.
+
+    `earlier` says how the attempt before this one ended.
+    """
     claimed = tagged(
         AUTO_CLAIMED,
         f"Task #{task.id}: {neutralised(task.subject)}\n{neutralised(task.description)}",
@@ -80,8 +83,8 @@ def assignment(task: Task, contract: ResultContract, workspace: Path) -> str:
     parts = [claimed, _place(workspace)]
     if task.attempt > 1:
         parts.append(
-            f"This is attempt {task.attempt}: an earlier one did not finish, and its work may "
-            "already be in the workspace. Look before you begin."
+            f"This is attempt {task.attempt}. {neutralised(earlier)}\n"
+            "What was done before may be in the workspace: look before you begin."
         )
     parts.append(_expected(contract))
     if task.verify:

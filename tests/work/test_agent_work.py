@@ -282,16 +282,6 @@ def tool(run: ToolFunction) -> Tool:
     return Tool(spec=spec, run=run)
 
 
-async def test_a_second_attempt_is_told_that_there_was_a_first(stage: Stage) -> None:
-    first = await stage.claim()
-    await stage.mate.board.release(first.fence, reason="stopped")
-    second = await stage.mate.board.claim(1, stage.mate.claimant)
-
-    await stage.work(second, submit(1))
-
-    assert "This is attempt 2" in told(stage.scripted, 0)
-
-
 async def test_a_failed_check_while_somebody_else_wrote_is_repeated_once_when_quiet(
     stage: Stage,
 ) -> None:
