@@ -8,7 +8,7 @@ from typing import Any
 
 from runner.board.task import Task
 from runner.team.outcome import Outcome, Usage
-from runner.team.types import Mail
+from runner.team.types import Mail, Message
 from runner.work.checkout import Checkout
 from runner.work.children import Child, Children
 from runner.work.deadline import Deadline
@@ -28,14 +28,14 @@ from runner.work.messages import (
 from runner.work.prompt import letters
 from runner.work.repeats import Repeats
 from runner.work.results.contract import ResultContract, idle_spec
-from runner.work.retry import Gate
+from runner.work.retry import Gate, ask
+from runner.work.sizes import Room, most_of_a_result, window_of
 from runner.work.tags import SUBAGENT_RESULT, neutralised, tagged
-from runner.work.tools.base import Toolbox, ToolContext, presentable
+from runner.work.tools.base import OUTPUT_LIMIT, Toolbox, ToolContext, presentable
 from runner.work.tools.subagent import result
 from runner.work.transcript import Transcript
 from runner.work.turns import turn_as_json
 
-MAX_OUTPUT_TOKENS = 8192
 CALL_LIMIT_S = 900.0
 
 
@@ -63,6 +63,17 @@ class Means(ToolContext):
     subagent: str | None = None
     call_limit_s: float = CALL_LIMIT_S
 
+    @property
+    def output_limit(self) -> int:
+        """No result takes more than its part of the model's window."""
+        return most_of_a_result(window_of(self.model), OUTPUT_LIMIT)
+
+    async def ask(self, request: ModelRequest) -> ModelReply:
+        """One reply, within the budget. Raises: BudgetReached, ModelError."""
+        async with self.ledger.reserve(self.model, request) as room:
+            room.reply = await ask(self.model, request, self.gate, waiting=self.deadline.extend)
+            return room.reply
+
     def emit(self, event: str, **facts: Any) -> None:
         """A line in the journal about this attempt."""
         who = {} if self.subagent is None else {"subagent": self.subagent}
@@ -74,19 +85,24 @@ class Attempt:
     """The state of one attempt. `ended` is set by the call that ends it.
 
     `cut_replies` counts in a row; `unanswered` is mail that the model was told and has not
-    answered yet. `assignment` and `again` are what `assign` was given.
+    answered yet, `letters` the messages to whose senders it has written nothing since. `assignment`
+    and `again` are what `assign` was given; `futile` counts in a row how often the history could
+    not be shortened enough. `turn` counts those of `earlier` attempts too, as `Asker` has them.
     """
 
     means: Means
     history: History
     assignment: str = ""
     again: Callable[[Task], str] | None = None
+    earlier: tuple[tuple[int, int], ...] = ()
     turn: int = 0
     cut_replies: int = 0
     failed_checks: int = 0
     force_call: bool = False
     ended: Outcome | None = None
     unanswered: list[Mail] = field(default_factory=list)
+    letters: list[Message] = field(default_factory=list)
+    futile: int = 0
     repeats: Repeats = field(default_factory=Repeats)
     tool_calls: int = 0
     input_tokens: int = 0
@@ -94,6 +110,10 @@ class Attempt:
     usd: float | None = 0.0
     started: float = 0.0
     warnings: tuple[str, ...] = ()
+    room: Room = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.room = Room(self.means.model)
 
     def request(self) -> ModelRequest:
         """The next request; the rules of the history are checked here, for every provider."""
@@ -104,7 +124,7 @@ class Attempt:
             tools=self._tools(),
             tool_choice="required" if self.force_call else "auto",
             thinking_level=means.agent.thinking_level,
-            max_output_tokens=MAX_OUTPUT_TOKENS,
+            max_output_tokens=self.room.reply,
             asker=Asker(
                 teammate=means.teammate.name,
                 agent=means.agent.name,
@@ -112,6 +132,7 @@ class Attempt:
                 attempt=task.attempt if task else 0,
                 turn=self.turn,
                 subagent=means.subagent,
+                earlier=self.earlier,
             ),
         )
 
@@ -152,6 +173,11 @@ class Attempt:
         text = self.means.redact(letters(mail.messages))
         await self.tell(text, mail=[message.id for message in mail.messages])
         self.unanswered.append(mail)
+        self.letters.extend(mail.messages)
+
+    def written_to(self, name: object) -> None:
+        """The model has sent a message to this one: what it got from there is answered."""
+        self.letters = [letter for letter in self.letters if letter.sender != name]
 
     async def hear(self, reply: ModelReply) -> tuple[ToolCall, ...]:
         """Record a reply and count it; its calls as they stand in the history.
@@ -174,10 +200,7 @@ class Attempt:
         self.turn += 1
         self.means.transcript.turn = self.turn
         self.means.teammate.progress.turn = self.turn
-        self.input_tokens += reply.input_tokens
-        self.output_tokens += reply.output_tokens
-        known = self.usd is not None and reply.usd is not None
-        self.usd = (self.usd or 0.0) + (reply.usd or 0.0) if known else None
+        self.count(reply)
         self.means.emit(
             "turn.ended",
             turn=self.turn,
@@ -186,6 +209,13 @@ class Attempt:
             outputTokens=reply.output_tokens,
         )
         return turn.calls
+
+    def count(self, reply: ModelReply) -> None:
+        """What a reply has used, a turn or not."""
+        self.input_tokens += reply.input_tokens
+        self.output_tokens += reply.output_tokens
+        known = self.usd is not None and reply.usd is not None
+        self.usd = (self.usd or 0.0) + (reply.usd or 0.0) if known else None
 
     def result(self, call: ToolCall, text: str, *, is_error: bool = False) -> ToolResult:
         """The answer to a call; foreign text is made harmless here, on its way in."""
@@ -196,7 +226,7 @@ class Attempt:
         """What was used up to now, by subagents too."""
         return self.means.children.usage(
             Usage(
-                turns=self.turn,
+                turns=self.turn - sum(replies for _, replies in self.earlier),
                 tool_calls=self.tool_calls,
                 input_tokens=self.input_tokens,
                 output_tokens=self.output_tokens,

@@ -66,6 +66,12 @@ class History:
         self._checked = len(self._turns)
         return tuple(self._turns)
 
+    def replace(self, turns: Iterable[Turn]) -> None:
+        """Put others in the place of all turns; ids that were used are not given again."""
+        self._turns = list(mended(turns))
+        self._ids.update(call.id for call in _calls(self._turns))
+        self._checked = 0
+
     def settle(self) -> None:
         """Make it whole after an end of any kind: calls without a result get one that says so."""
         results: tuple[ToolResult, ...] = ()

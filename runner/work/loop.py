@@ -15,11 +15,12 @@ from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached,
 from runner.work.attempt import Attempt
 from runner.work.awaiting import next_ended
 from runner.work.calls import Answered, answer_calls, remind
+from runner.work.compaction import NoRoom, make_room, make_room_after
 from runner.work.ledger import BudgetReached
 from runner.work.messages import ModelReply
 from runner.work.prompt import reminder
 from runner.work.repeats import FAIL_AT, NUDGE
-from runner.work.retry import ask
+from runner.work.tools.talk import SEND_MESSAGE
 
 
 async def run_attempt(attempt: Attempt, timeout_s: float) -> Outcome:
@@ -55,6 +56,7 @@ async def run_turns(attempt: Attempt) -> Outcome:
 
         # every call gets its one result, in order; a submitted result is judged here too
         answered = await answer_calls(attempt, reply)
+        _note_answers(attempt, answered)
         if attempt.ended is not None:
             return attempt.ended
 
@@ -81,16 +83,18 @@ async def _barred(attempt: Attempt) -> Outcome | None:
 
 async def _ask(attempt: Attempt) -> ModelReply | Outcome:
     """One reply, or what its failure means for the attempt."""
-    means, request = attempt.means, attempt.request()
+    means = attempt.means
     try:
-        async with means.ledger.reserve(means.model, request) as room:
-            reply = await ask(means.model, request, means.gate, waiting=means.deadline.extend)
-            room.reply = reply
-            return reply
+        await make_room(attempt)
+        try:
+            return await _reply(attempt)
+        except ContextOverflow as error:
+            await make_room_after(attempt, error)
+            return await _reply(attempt)
     except BudgetReached as error:
         return LimitReached(limit="budget", error=str(error))
-    except ContextOverflow as error:
-        return Failed(error=means.redact(f"{error}; histories are not shortened in this version"))
+    except (ContextOverflow, NoRoom) as error:
+        return Failed(error=means.redact(str(error)))
     except ModelUnavailable as error:
         return HandedBack(reason=means.redact(str(error)))
     except ModelRejected as error:
@@ -102,6 +106,14 @@ async def _ask(attempt: Attempt) -> ModelReply | Outcome:
         return Faulted(error=means.redact(str(error)))
 
 
+async def _reply(attempt: Attempt) -> ModelReply:
+    """Raises: BudgetReached, ModelError."""
+    request = attempt.request()
+    reply = await attempt.means.ask(request)
+    attempt.room.note(request, reply.input_tokens)
+    return reply
+
+
 async def _stop(attempt: Attempt) -> None:
     """Wait for the next subagent, else end the message turn, else remind of the open task."""
     if await next_ended(attempt):
@@ -110,6 +122,13 @@ async def _stop(attempt: Attempt) -> None:
         attempt.ended = Done()
     elif (text := remind(attempt)) is not None:
         await attempt.tell(reminder(text))
+
+
+def _note_answers(attempt: Attempt, answered: Answered) -> None:
+    """Whoever was written to has an answer to what came from there."""
+    for call, result in answered:
+        if call.name == SEND_MESSAGE.spec.name and not result.is_error:
+            attempt.written_to((call.arguments or {}).get("to"))
 
 
 async def _watch_circles(attempt: Attempt, answered: Answered) -> None:

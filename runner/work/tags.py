@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 AUTO_CLAIMED = "auto-claimed"
+CONVERSATION = "conversation-so-far"
+HISTORY_SUMMARY = "history-summary"
 IDENTITY = "identity"
 INBOX_MESSAGE = "inbox-message"
 REMINDER = "runner-reminder"
@@ -12,7 +14,16 @@ SUBAGENT_ASSIGNMENT = "subagent-assignment"
 SUBAGENT_RESULT = "subagent-result"
 
 _TAGS = "|".join(
-    (AUTO_CLAIMED, IDENTITY, INBOX_MESSAGE, REMINDER, SUBAGENT_ASSIGNMENT, SUBAGENT_RESULT)
+    (
+        AUTO_CLAIMED,
+        CONVERSATION,
+        HISTORY_SUMMARY,
+        IDENTITY,
+        INBOX_MESSAGE,
+        REMINDER,
+        SUBAGENT_ASSIGNMENT,
+        SUBAGENT_RESULT,
+    )
 )
 _OWN = re.compile(rf"<(?=\s*/?\s*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runner.board.task import Task
     from runner.team.types import Teammate
 
-OUTPUT_LIMIT = 40_000  # characters of one result that enter the history
+OUTPUT_LIMIT = 40_000  # characters of one result that enter the history of a large model
 NOTHING = "(no output)"
 
 
@@ -45,6 +45,11 @@ class ToolContext:
     find_agent: Callable[[str], EffectiveAgent]
     output_dir: Path
     redact: Callable[[str], str] = str
+
+    @property
+    def output_limit(self) -> int:
+        """Characters of one result that enter the history."""
+        return OUTPUT_LIMIT
 
 
 ToolFunction = Callable[[Mapping[str, Any], ToolContext], Awaitable[str]]
@@ -119,17 +124,26 @@ async def presentable(text: str, context: ToolContext) -> str:
     text = context.redact(clean_text(text))
     if not text.strip():
         return NOTHING
-    if len(text) <= OUTPUT_LIMIT:
+    if len(text) <= context.output_limit:
         return text
-    return await anyio.to_thread.run_sync(_shortened, text, context)
+    file = output_file(context)
+    await anyio.to_thread.run_sync(save_output, file, text)
+    return both_ends(text, context.output_limit, file)
 
 
-def _shortened(text: str, context: ToolContext) -> str:
-    """Both ends of `text`, and where the whole of it can be read."""
+def output_file(context: ToolContext) -> Path:
+    """A new name for what a history has no room for; the model can read it there."""
     about = f"task_{context.task.key}" if context.task else "message"
-    file = context.output_dir / f"{about}-{random_id()}.txt"
+    return context.output_dir / f"{about}-{random_id()}.txt"
+
+
+def save_output(file: Path, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8", newline="")
-    half = OUTPUT_LIMIT // 2
+
+
+def both_ends(text: str, length: int, file: Path) -> str:
+    """Both ends of `text`, of this length together, and where the whole of it can be read."""
+    half = length // 2
     note = f"[... {len(text) - 2 * half} characters left out; the whole output is in {file} ...]"
-    return f"{text[:half]}\n{note}\n{text[-half:]}"
+    return f"{text[:half]}\n{note}\n{text[len(text) - half :]}"

@@ -1,0 +1,121 @@
+"""How much of a model's window requests take: estimated by their bytes, set right by usage."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+from runner.work.messages import Model, ModelRequest, ToolSpec, Turn, UserTurn, Windowed
+
+MAX_OUTPUT_TOKENS = 8192
+SHARE = 0.75  # of what the window leaves beside the reply; estimates are no counts
+_BYTES_PER_TOKEN = 4
+_AROUND = 4  # tokens that the form of a message, call, result or tool takes
+_LEAST_RATE, _MOST_RATE = 0.5, 4.0
+_REPLY_PART = 4  # of the window: at most a quarter is for the reply
+_RESULT_PART = 8
+
+
+def window_of(model: Model) -> int | None:
+    """Tokens of a request and its reply together; None when the model does not tell."""
+    return model.window if isinstance(model, Windowed) else None
+
+
+def most_of_a_result(window: int | None, most: int) -> int:
+    """Characters of one tool result that may enter a history, `most` at most."""
+    if window is None:
+        return most
+    return min(most, window * _BYTES_PER_TOKEN // _RESULT_PART)
+
+
+class Room:
+    """The window of an attempt's model, and how much of it requests take. Sizes are tokens.
+
+    The estimate of a turn is kept, so that a request costs the same however long the history is.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._rate = 1.0  # what the provider counts for a token of ours
+        self._refused: int | None = None  # the smallest estimate that was too long
+        self._turns: dict[int, tuple[Turn, int]] = {}
+        self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
+
+    @property
+    def window(self) -> int | None:
+        """What the model tells or, if that is less, what was too long for it."""
+        told = window_of(self._model)
+        if self._refused is None:
+            return told
+        refused = math.floor(self._refused * self._rate)
+        return refused if told is None else min(told, refused)
+
+    @property
+    def reply(self) -> int:
+        """What a reply may take."""
+        window = self.window
+        return (
+            MAX_OUTPUT_TOKENS if window is None else min(MAX_OUTPUT_TOKENS, window // _REPLY_PART)
+        )
+
+    @property
+    def limit(self) -> int | None:
+        """What a request may take before its history is shortened; None when no window is known."""
+        window = self.window
+        return None if window is None else int((window - self.reply) * SHARE)
+
+    def tokens(self, request: ModelRequest) -> int:
+        """What a request takes."""
+        return math.ceil(self._estimate(request) * self._rate)
+
+    def characters(self, tokens: int) -> int:
+        """About so much text of one byte a character takes these tokens."""
+        return int(tokens * _BYTES_PER_TOKEN / self._rate)
+
+    def note(self, request: ModelRequest, input_tokens: int) -> None:
+        """A provider has counted this request; 0 is no count."""
+        if input_tokens > 0:
+            rate = input_tokens / self._estimate(request)
+            self._rate = min(max(rate, _LEAST_RATE), _MOST_RATE)
+
+    def refuse(self, request: ModelRequest) -> None:
+        """A provider has said that this request is too long."""
+        estimate = self._estimate(request)
+        self._refused = estimate if self._refused is None else min(self._refused, estimate)
+
+    def _estimate(self, request: ModelRequest) -> int:
+        system = _AROUND + _of_text(request.system)
+        return system + self._of_tools(request.tools) + self._of_turns(request.turns)
+
+    def _of_tools(self, tools: tuple[ToolSpec, ...]) -> int:
+        if tools != self._tools[0]:
+            self._tools = (tools, sum(_of_tool(tool) for tool in tools))
+        return self._tools[1]
+
+    def _of_turns(self, turns: Sequence[Turn]) -> int:
+        known = self._turns
+        # the turns are kept beside their sizes, so that no other one gets their ids
+        self._turns = {id(turn): known.get(id(turn)) or (turn, _of_turn(turn)) for turn in turns}
+        return sum(self._turns[id(turn)][1] for turn in turns)
+
+
+def _of_turn(turn: Turn) -> int:
+    if isinstance(turn, UserTurn):
+        parts = [_of_text(result.text) for result in turn.results]
+    else:
+        parts = [_of_text(call.name) + _of_json(call.arguments) for call in turn.calls]
+    return _AROUND + _of_text(turn.text) + sum(parts) + _AROUND * len(parts)
+
+
+def _of_tool(tool: ToolSpec) -> int:
+    return _AROUND + _of_text(tool.name + tool.description) + _of_json(tool.parameters)
+
+
+def _of_json(value: object) -> int:
+    return _of_text(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _of_text(text: str) -> int:
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return math.ceil(size / _BYTES_PER_TOKEN)
