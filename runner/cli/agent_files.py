@@ -13,10 +13,12 @@ from runner.agents.places import RepeatedPlace
 from runner.agents.plugins import FoundPlugin, FoundRegistry
 from runner.cli import output
 from runner.cli.agent_setting import SWITCHED_OFF, AgentSetting, ChosenModel
+from runner.cli.agent_use import obstacle
 from runner.core.tool_names import is_known
 
 _EMPTY = AgentDefinition(name="", description="", system_prompt="", source="project", file="")
-_NOTE = " " * 10
+_NOTE = " " * 12
+_NAME_LENGTH = 40
 
 
 def parsed_object(path: str, parsed: ParsedAgent) -> dict[str, Any]:
@@ -79,7 +81,7 @@ def _file(found: FoundFile, names: Collection[str], setting: AgentSetting) -> di
     effective = setting.effective(agent) if agent else None
     counts = agent is not None and found.state == "used"
     model = setting.model(agent) if agent and counts else None
-    obstacle = setting.obstacle(effective) if effective and counts else None
+    why_not = obstacle(effective) if effective and counts else None
     return {
         "file": parsed.file,
         "source": found.source,
@@ -88,7 +90,7 @@ def _file(found: FoundFile, names: Collection[str], setting: AgentSetting) -> di
         "disabled": agent is not None and counts and setting.is_disabled(agent.name),
         "name": agent.name if agent else None,
         "shadowedBy": found.shadowed_by,
-        "reason": parsed.reason or obstacle,
+        "reason": parsed.reason or why_not,
         "line": parsed.line,
         "fallback": parsed.fallback,
         "unknownKeys": list(parsed.unknown_keys),
@@ -98,7 +100,7 @@ def _file(found: FoundFile, names: Collection[str], setting: AgentSetting) -> di
             *warnings_of(parsed, effective, names),
             *(_model_warnings(model, found) if model else ()),
         ],
-        "problem": found.state == "skipped" or obstacle is not None,
+        "problem": found.state == "skipped" or why_not is not None,
     }
 
 
@@ -149,22 +151,28 @@ def _plugin(plugin: FoundPlugin) -> dict[str, Any]:
 
 
 def print_checked(report: dict[str, Any]) -> None:
-    """All of `checked` as lines, and how many files there are of each state."""
+    """All of `checked` as lines, and how many files there are of each state.
+
+    What has to be mended is marked.
+    """
     for file in report["files"]:
         _print_file(file)
     for repeated in report["repeated"]:
-        _print_row("repeated", repeated["plugin"], repeated["directory"])
+        _print_row("repeated", repeated["plugin"], repeated["directory"], marked=False)
         _print_note(f"the same directory as {repeated['sameAs']}, which is read")
     for registry in report["registries"]:
         _print_registry(registry)
     for warning in report["warnings"]:
         output.say(f"warning: {output.one_line(warning)}")
     output.say(_summary([_state(file) for file in report["files"]]))
+    marked = [one for one in (*report["files"], *report["registries"]) if one["problem"]]
+    if marked:
+        output.say(f"to be mended, marked with !: {len(marked)} (exit 1)")
 
 
 def _print_file(file: dict[str, Any]) -> None:
     at = f"{file['file']}:{file['line']}" if file["line"] else file["file"]
-    _print_row(_state(file), file["name"], at)
+    _print_row(_state(file), file["name"], at, marked=file["problem"])
     for note in (
         file["plugin"] and f"of plugin {file['plugin']}",
         file["disabled"] and SWITCHED_OFF,
@@ -178,7 +186,7 @@ def _print_file(file: dict[str, Any]) -> None:
 
 
 def _print_registry(registry: dict[str, Any]) -> None:
-    _print_row("registry", None, registry["file"])
+    _print_row("registry", None, registry["file"], marked=registry["problem"] is not None)
     if registry["problem"]:
         _print_note(f"no plugin of it is used: {registry['problem']}")
     for plugin in registry["plugins"]:
@@ -187,8 +195,10 @@ def _print_registry(registry: dict[str, Any]) -> None:
         _print_note(f"{plugin['id']} ({plugin['scope']}) {plugin['state']}{why}{where}")
 
 
-def _print_row(state: str, name: str | None, file: str) -> None:
-    output.say(output.spaced_line(f"{state:<9} {name or '-':<16} {file}"))
+def _print_row(state: str, name: str | None, file: str, *, marked: bool) -> None:
+    mark = "!" if marked else " "
+    shown = output.cut(name or "-", _NAME_LENGTH)
+    output.say(output.spaced_line(f"{mark} {state:<9} {shown:<16} {file}"))
 
 
 def _print_note(text: str) -> None:

@@ -59,21 +59,6 @@ class AgentSetting:
         """The agent as a teammate here has it."""
         return effective_agent(agent, max_depth=self.settings.limits.max_recursion_depth)
 
-    def obstacle(self, agent: EffectiveAgent) -> str | None:
-        """Why no task can use the agent, whatever thinks: something in its file; None if it can."""
-        from runner.work.selection import NO_WORKTREES, usable_schema
-
-        if agent.unusable:
-            return agent.unusable
-        if word := agent.definition.isolation:
-            return f"`isolation` is {word!r}: {NO_WORKTREES}"
-        if agent.definition.output is not None:
-            try:
-                usable_schema(agent.definition.output)
-            except ValueError as error:
-                return f"`output` cannot be used: {error}"
-        return None
-
     def is_disabled(self, name: str) -> bool:
         return name in self.settings.disabled_agents
 

@@ -6,13 +6,37 @@ from typing import Any
 
 from runner.agents.definition import AgentDefinition
 from runner.agents.discovery import Discovery, FoundFile
-from runner.agents.effective import EffectiveAgent, SpawnPolicy
+from runner.agents.effective import BASH, TASK, EffectiveAgent, SpawnPolicy
 from runner.agents.merging import shadows
 from runner.agents.rules import ToolRule
 from runner.cli import output
 from runner.cli.agent_files import warnings_of
 from runner.cli.agent_setting import SWITCHED_OFF, AgentSetting, ChosenModel
-from runner.core.tool_names import missing
+from runner.cli.agent_use import obstacle
+from runner.core.tool_names import TOOLS, missing
+
+
+def usable_tools(agent: EffectiveAgent) -> list[str]:
+    """Its tools as a model gets them: without `task` where it may start nobody."""
+    return [name for name in agent.tools if name != TASK or not agent.spawns.is_empty]
+
+
+def tools_here(agent: EffectiveAgent) -> str:
+    """The same in short, and which of those that its file lists are not here.
+
+    `all` does not promise that it may start agents.
+    """
+    left_out = [name for name in TOOLS if name not in agent.tools and name != TASK]
+    most = len(left_out) < len(TOOLS) / 2
+    if agent.definition.tool_rules is None and most and not agent.commands:
+        return f"all but {', '.join(left_out)}" if left_out else "all"
+    commands = ", ".join(pattern for patterns in agent.commands for pattern in patterns)
+    named = [
+        f"{name}({commands})" if name == BASH and commands else name for name in usable_tools(agent)
+    ]
+    gone = [rule.written for rule in agent.definition.tool_rules or () if missing(rule.name)]
+    not_here = f" (not here: {', '.join(gone)})" if gone else ""
+    return (", ".join(named) or "none") + not_here
 
 
 def tools_text(agent: AgentDefinition) -> str:
@@ -42,7 +66,7 @@ def agent_object(found: FoundFile, discovery: Discovery, setting: AgentSetting) 
         "disabled": setting.is_disabled(agent.name),
         "shadows": shadows(discovery.files)[agent.name],
         "effective": _effective_object(effective, model),
-        "reason": setting.obstacle(effective),
+        "reason": obstacle(effective),
         "warnings": warnings_of(found.parsed, effective, discovery.names),
         "body": agent.system_prompt,
     }
@@ -52,7 +76,7 @@ def _effective_object(effective: EffectiveAgent, model: ChosenModel) -> dict[str
     policy = effective.spawns
     allowed = policy.allowed if policy.allowed == "*" else list(policy.allowed)
     return {
-        "tools": list(effective.tools),
+        "tools": usable_tools(effective),
         "commands": [list(patterns) for patterns in effective.commands],
         "spawns": {"allowed": allowed, "denied": sorted(policy.denied)},
         "model": {"name": model.name, "reason": model.reason},
@@ -87,7 +111,7 @@ def _print_file(found: FoundFile, shadowed: list[str]) -> None:
         "shadows": shadowed,
         "tools": tools_text(agent),
         "disallowedTools": [_marked(rule) for rule in agent.disallowed_rules],
-        "spawns": "none" if agent.spawns is None else written["spawns"],
+        "spawns": (written["spawns"] or "none") if agent.has_spawns else None,
         "model": written["model"],
         "thinkingLevel": agent.thinking_level,
         "output": agent.output,
@@ -107,15 +131,22 @@ def _use(
     lines = []
     if setting.is_disabled(effective.name):
         lines.append(("not used", SWITCHED_OFF))
-    if obstacle := setting.obstacle(effective):
-        lines.append(("cannot work", obstacle))
-    lines.append(("tools", ", ".join(effective.tools) or "none but submit_result"))
+    if why := obstacle(effective):
+        lines.append(("cannot work", why))
+    lines.append(("tools", ", ".join(usable_tools(effective)) or "none but submit_result"))
     lines += [("commands", f"only {', '.join(patterns)}") for patterns in effective.commands]
     lines.append(("may start", _policy_text(effective.spawns)))
-    lines.append(("model", f"{model.name or 'none'}: {model.reason}"))
+    lines.append(("model", _model_text(model)))
     if effective.thinking_level:
         lines.append(("thinking level", effective.thinking_level))
     return lines
+
+
+def _model_text(model: ChosenModel) -> str:
+    """The reason of a choice names the model itself."""
+    if model.name is None:
+        return f"none: {model.reason.removeprefix('no usable model: ')}"
+    return model.reason if model.name in model.reason else f"{model.name}: {model.reason}"
 
 
 def _policy_text(policy: SpawnPolicy) -> str:

@@ -9,13 +9,17 @@ from collections.abc import Iterator, Sequence
 import click
 
 from runner.agents.discovery import Discovery, discover_agents, get_agent, read_agent_file
+from runner.agents.effective import EffectiveAgent
 from runner.agents.merging import shadows
 from runner.cli import here, output
 from runner.cli.agent_files import checked, has_problem, parsed_object, print_checked
 from runner.cli.agent_setting import AgentSetting
-from runner.cli.agent_view import agent_object, print_agent, tools_text
+from runner.cli.agent_use import obstacle, skipped_as, skipped_text
+from runner.cli.agent_view import agent_object, print_agent, tools_here
 from runner.cli.tables import print_table
 from runner.errors import UnknownAgent
+
+_NAME_LENGTH = 40  # so that a very long name leaves the rest of its line readable
 
 command = click.Group(
     "agents", no_args_is_help=False, help="Agent files: those that count, and why others do not."
@@ -55,7 +59,7 @@ def show(context: click.Context, name: str, as_json: bool) -> None:
     try:
         agent = get_agent(discovery, name)
     except UnknownAgent:
-        output.warn(discovery.warnings)  # its file may be one of those that were skipped
+        output.warn(map(skipped_text, skipped_as(name, discovery)))
         raise
     found = next(file for file in discovery.files if file.parsed.definition is agent)
     setting = _setting(context)
@@ -123,15 +127,23 @@ def _print_list(discovery: Discovery, setting: AgentSetting) -> None:
     rows = []
     for agent in discovery.agents:
         plugin = plugins[id(agent)]
+        effective = setting.effective(agent)
         rows.append(
             (
-                f"{agent.name} (disabled)" if setting.is_disabled(agent.name) else agent.name,
+                f"{output.cut(agent.name, _NAME_LENGTH)}{_mark(effective, setting)}",
                 f"{agent.source}, {plugin}" if plugin else agent.source,
-                tools_text(agent),
+                tools_here(effective),
                 agent.description,
             )
         )
-    print_table(("name", "source", "tools", "description"), rows, spare=("source", "tools"))
+    columns = ("name", "source", "tools", "description")
+    print_table(columns, rows, spare=("source",), long=("description", "tools"))
+
+
+def _mark(agent: EffectiveAgent, setting: AgentSetting) -> str:
+    if setting.is_disabled(agent.name):
+        return " (disabled)"
+    return " (cannot work)" if obstacle(agent) else ""
 
 
 def _paths(files: Sequence[str]) -> Iterator[str]:

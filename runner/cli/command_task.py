@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from runner.agents.command_file import INPUT, WorkflowCommand, expand_command
-from runner.agents.commands import discover_commands, get_command
+from runner.agents.commands import discover_commands
 from runner.board.outlook import outlook
 from runner.board.reading import parse_task
 from runner.board.snapshot import Snapshot
 from runner.board.store import Store
 from runner.board.task import Task
 from runner.cli import output
+from runner.cli.commands import named_command
 from runner.core.files import clean_text, encode_json
 from runner.core.ids import Key, order_key
 from runner.core.settings import Settings
@@ -22,6 +23,7 @@ from runner.errors import NoModel, UsageError
 from runner.work.admission import Admission, claimants
 
 _SUBJECT_LENGTH = 100
+_SHOWN_LINES = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,7 @@ def command_call(directory: Path, name: str, words: Sequence[str]) -> CommandCal
     Raises: UnknownCommand; UsageError, for input that the command has no place for.
     """
     found = discover_commands(directory)
-    command = get_command(found, name)
+    command = named_command(found, name)
     for file in found.files:
         if file.parsed.definition is command:
             output.warn(f"{command.file}: {warning}" for warning in file.parsed.warnings)
@@ -81,6 +83,11 @@ def command_call(directory: Path, name: str, words: Sequence[str]) -> CommandCal
         raise UsageError(
             f"command {name!r} takes no input, found {output.one_line(text)[:60]!r}: there is no "
             f"{INPUT} in {command.file}; put it where the input belongs, or leave the input out"
+        )
+    if not text.strip() and command.takes_input and command.source != "bundled":
+        hint = f" ({command.argument_hint})" if command.argument_hint else ""
+        output.warn(
+            [f"command {name!r} takes input{hint}, and there is none: {INPUT} becomes nothing"]
         )
     return CommandCall(command=command, text=text)
 
@@ -128,12 +135,15 @@ def put_on_board(drafted: Draft, store: Store, settings: Settings, admission: Ad
 
 
 def print_draft(drafted: Draft) -> None:
-    """Say which task a run would add."""
+    """Say which task a run would add, with the beginning of its text."""
     task = drafted.task
     output.say(f"command {drafted.call.command.name}: would be put on the board as task {task.id}")
     output.say(f"subject: {output.one_line(task.subject)}")
     if task.agent is not None:
         output.say(f"agent: {output.one_line(task.agent)}")
     output.say()
-    output.say_text(task.description)
+    lines = task.description.split("\n")
+    output.say_text("\n".join(lines[:_SHOWN_LINES]))
+    if left := len(lines[_SHOWN_LINES:]):
+        output.say(f"[{output.counted(left, 'more line')}; --json has the whole text]")
     output.say()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from runner.agents.commands import discover_commands, get_command
+from runner.agents.command_file import WorkflowCommand
+from runner.agents.commands import Commands, discover_commands, get_command
 from runner.agents.merging import shadows
 from runner.cli import here, output
+from runner.cli.agent_use import skipped_text
 from runner.cli.tables import print_table
+from runner.errors import RunnerError, UnknownCommand
 
 command = click.Group(
     "commands",
@@ -51,7 +55,10 @@ def list_commands(context: click.Context, as_json: bool) -> None:
 def show(context: click.Context, name: str, as_json: bool) -> None:
     """Show one command with its file and its text."""
     found = discover_commands(here.directory(context))
-    one = get_command(found, name)
+    try:
+        one = named_command(found, name)
+    except UnknownCommand as error:  # 1 as for every other `show`: the call itself is right
+        raise RunnerError(str(error)) from error
     parsed = next(file.parsed for file in found.files if file.parsed.definition is one)
     facts = {**one.to_json(), "shadows": shadows(found.files)[name]}
     if as_json:
@@ -67,6 +74,19 @@ def show(context: click.Context, name: str, as_json: bool) -> None:
     output.warn(parsed.warnings)
     output.say()
     output.say_text(one.instructions)
+
+
+def named_command(found: Commands, name: str) -> WorkflowCommand:
+    """The command of exactly this name; why a file of that name was skipped is told.
+
+    Raises: UnknownCommand.
+    """
+    try:
+        return get_command(found, name)
+    except UnknownCommand:
+        files = [file for file in found.files if Path(file.parsed.file).stem == name]
+        output.warn(skipped_text(file) for file in files if file.state == "skipped")
+        raise
 
 
 def _print_facts(facts: dict[str, Any], unknown_keys: tuple[str, ...]) -> None:

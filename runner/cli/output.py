@@ -172,6 +172,11 @@ def spaced_line(line: str) -> str:
     return clean_text(line).translate(_CONTROL).rstrip()
 
 
+def cut(text: str, length: int) -> str:
+    """At most `length` characters of `text`; an ellipsis at the end stands for what is left out."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
 def duration(seconds: float) -> str:
     """`4.2s`, `2:05`, `1:02:03`."""
     if seconds < 60:

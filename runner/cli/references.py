@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from runner.agents.availability import explained_absence, unknown_disabled
-from runner.agents.discovery import discover_agents
+from runner.agents.availability import unknown_disabled
+from runner.agents.discovery import Discovery, discover_agents
 from runner.board.problem import Problem, Severity
 from runner.board.snapshot import Snapshot
 from runner.board.store import Store
 from runner.board.task import Task
+from runner.cli.agent_use import why_not_used
 from runner.core.ids import LEAD
 from runner.core.layout import Layout
 from runner.core.settings import Settings, load_settings
 from runner.errors import ModelUnavailable
 from runner.team.roster_files import known_names
+from runner.work.admission import claimants
 from runner.work.models import Models
+from runner.work.selection import default_agent
 
 
 def all_problems(store: Store) -> list[Problem]:
@@ -28,13 +31,13 @@ def all_problems(store: Store) -> list[Problem]:
     layout = store.layout
     settings = load_settings(layout, os.environ, {})
     snapshot = store.scan(settle=True)
-    names = discover_agents(layout.agents_from).names
+    discovery = discover_agents(layout.agents_from)
     return [
         *snapshot.problems,
-        *unknown_agents(snapshot, names, settings.disabled_agents),
+        *agent_problems(snapshot, discovery, settings),
         *unknown_owners(snapshot, roster_names(layout, settings)),
         *unknown_roles(snapshot, settings),
-        *team_problems(layout, settings, names),
+        *team_problems(layout, settings, discovery),
     ]
 
 
@@ -43,15 +46,24 @@ def roster_names(layout: Layout, settings: Settings) -> set[str]:
     return {member.name for member in settings.members} | {LEAD} | known_names(layout)
 
 
-def unknown_agents(
-    snapshot: Snapshot, names: Sequence[str], disabled: Collection[str]
+def agent_problems(
+    snapshot: Snapshot, discovery: Discovery, settings: Settings
 ) -> Iterator[Problem]:
-    """Open tasks whose agent is not here by exactly that name, or is switched off."""
+    """Open tasks whose agent is not here by exactly that name, is switched off, or cannot work."""
+    reasons: dict[str, str | None] = {}
     for task in _open(snapshot):
-        if task.agent is not None and task.run is None:
-            reason = explained_absence(task.agent, names, disabled)
-            if reason is not None:
-                yield _of_task(task, "error", "unknown-agent", reason)
+        agent = task.agent
+        if agent is None or task.run is not None:
+            continue
+        if agent not in reasons:
+            reasons[agent] = why_not_used(agent, discovery, settings)
+        if (reason := reasons[agent]) is not None:
+            yield _of_task(task, "error", _kind(agent, discovery, settings), reason)
+
+
+def _kind(agent: str, discovery: Discovery, settings: Settings) -> str:
+    absent = discovery.get(agent) is None or agent in settings.disabled_agents
+    return "unknown-agent" if absent else "bad-field"
 
 
 def unknown_owners(snapshot: Snapshot, names: Collection[str]) -> Iterator[Problem]:
@@ -73,14 +85,17 @@ def unknown_roles(snapshot: Snapshot, settings: Settings) -> Iterator[Problem]:
             yield _of_task(task, "advice", "bad-field", f"{message}; nobody will claim it")
 
 
-def team_problems(layout: Layout, settings: Settings, names: Sequence[str]) -> Iterator[Problem]:
-    """What the settings name and is not here: agents, models."""
-    for member in settings.members:
-        if member.agent is not None:
-            reason = explained_absence(member.agent, names, settings.disabled_agents)
-            if reason is not None:
-                yield _of_team("error", "unknown-agent", f"member {member.name}: {reason}")
-    for warning in unknown_disabled(names, settings.disabled_agents):
+def team_problems(layout: Layout, settings: Settings, discovery: Discovery) -> Iterator[Problem]:
+    """What the settings name and cannot be used here: agents, models."""
+    for claimant in claimants(settings):
+        agent = default_agent(claimant, discovery)
+        reason = why_not_used(agent, discovery, settings)
+        if reason is not None:
+            # who names no agent may still do the tasks that do
+            severity: Severity = "error" if claimant.agent else "warning"
+            message = f"member {claimant.name}: {reason}"
+            yield _of_team(severity, _kind(agent, discovery, settings), message)
+    for warning in unknown_disabled(discovery.names, settings.disabled_agents):
         yield _of_team("warning", "bad-field", warning)
     if settings.model is not None:
         yield from _unusable_model(layout, settings, "model", None)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 from anyio.abc import TaskStatus
 
 from runner.board.snapshot import Snapshot
@@ -17,6 +19,7 @@ from runner.cli import boards, output
 from runner.cli.command_task import CommandCall, Draft, draft, print_draft, put_on_board, refusal
 from runner.cli.junit import check_target, write_junit
 from runner.cli.plan import planned, print_plan
+from runner.cli.remarks import remarks
 from runner.cli.summary import Subjects, print_summary
 from runner.cli.watch import LineWatcher, LiveWatcher, Watcher
 from runner.core.ids import Key
@@ -104,8 +107,11 @@ async def _run(layout: Layout, settings: Settings, order: Order) -> tuple[Report
     )
     write = _writer(order)
     watcher = _watcher(team, write, as_json=order.as_json)
-    _check_known(layout, await watcher.look(), order.only)
+    snapshot = await watcher.look()
+    _check_known(layout, snapshot, order.only)
     _announce(team, write)
+    odd = partial(remarks, layout, settings, snapshot, order.only)
+    output.warn(await anyio.to_thread.run_sync(odd))
     report: Report | None = None
     failure: RunnerError | OSError | None = None
     async with anyio.create_task_group() as group:
@@ -169,6 +175,7 @@ def plan_board(layout: Layout, settings: Settings, order: Order) -> int:
     if drafted is not None:
         snapshot, only = drafted.snapshot, drafted.only
     admission = _admission(layout, settings)
+    output.warn(remarks(layout, settings, snapshot, only))
     entries = planned(snapshot, settings, admission, only)
     code = 3 if any(entry["outlook"] == "stuck" for entry in entries) else 0
     problem = _why_not_begun(drafted, snapshot, settings, admission, only)

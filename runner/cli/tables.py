@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from runner.cli.output import STYLES, console, is_terminal, one_line, say
+from runner.cli.output import STYLES, console, cut, is_terminal, one_line, say
 
 _STATES = ("state", "status")
 _GAP, _EDGES = 3, 2  # columns between two cells, and at both ends of a line
 _ROOM = 20  # what a shortened column should keep, before others are left out for it
 _SHORTEST = 8
+_WIDEST = 64  # of what names a row, and of the room kept for a cell where it is no terminal
 
 
 def print_table(
@@ -20,17 +21,24 @@ def print_table(
     long: Collection[str] = (),
     wrap: bool = False,
 ) -> None:
-    """A table of `rows`, whole where it is no terminal.
+    """A table of `rows`, whole where it is no terminal but for very long names.
 
     On a terminal the columns of `long` (the last one by default) are shortened to the width, or
     with `wrap` told whole over several lines; those of `spare` are left out, the last one first,
     where they would leave no room for that; then all long ones but the first.
     """
-    cells = [[one_line(cell) for cell in row] for row in rows]
+    long = long or columns[-1:]
+    cells = [
+        [
+            one_line(cell) if name in long else cut(one_line(cell), _WIDEST)
+            for name, cell in zip(columns, row, strict=True)
+        ]
+        for row in rows
+    ]
     if is_terminal():
-        _print_drawn(columns, cells, spare, long or columns[-1:], wrap=wrap)
+        _print_drawn(columns, cells, spare, long, wrap=wrap)
         return
-    widths = _widths(columns, cells)[:-1]
+    widths = [min(width, _WIDEST) for width in _widths(columns, cells)[:-1]]
     for row in [[column.upper() for column in columns], *cells]:
         padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         say("  ".join([*padded, row[-1]]).rstrip())

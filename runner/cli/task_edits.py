@@ -11,6 +11,8 @@ from typing import Any
 import click
 
 from runner.board.saving import OWN_FIELDS
+from runner.board.store import Store
+from runner.board.task import Task
 from runner.cli import boards, here, output
 from runner.core.strict_json import read_json
 from runner.errors import UsageError
@@ -88,7 +90,9 @@ def add(
     boards.print_task(task, f"added task {task.id}: {task.subject}", as_json=as_json)
     if missing := [key for key in task.blocked_by if key not in store.scan().tasks]:
         named = ", ".join(missing)
-        output.note(f"warning: task {task.id} waits for {named}: not on the board")
+        output.warn([f"task {task.id} waits for {named}: not on the board"])
+    if agent is not None:
+        _warn_of_agent(task, store)
 
 
 @click.command()
@@ -113,6 +117,22 @@ def edit(
     changes = _changes(assignments, store.find(task_id).raw)
     task = store.edit(task_id, changes, force=force)
     boards.print_task(task, f"task {task.id}: changed {', '.join(changes)}", as_json=as_json)
+    if changes.get("agent") is not None:
+        _warn_of_agent(task, store)
+
+
+def _warn_of_agent(task: Task, store: Store) -> None:
+    """Say at once why the agent of a task cannot be used."""
+    # agents are looked for only where one was named
+    from runner.agents.discovery import discover_agents
+    from runner.cli.agent_setting import AgentSetting
+    from runner.cli.agent_use import why_not_used
+
+    layout = store.layout
+    discovery = discover_agents(layout.agents_from)
+    why = why_not_used(task.agent or "", discovery, AgentSetting(layout.root).settings)
+    if why is not None:
+        output.warn([f"task {task.id} cannot be done as it is: {why}"])
 
 
 def _changes(assignments: tuple[str, ...], there: Mapping[str, Any]) -> dict[str, Any]:

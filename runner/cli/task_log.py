@@ -42,7 +42,8 @@ def log(
     if as_json:
         output.print_json(lines)
         return
-    output.say(f"attempt {file.stem} at task {task.id}, from {file}")
+    whose = "" if subagent is None else f"subagent {subagent} of "
+    output.say(f"{whose}attempt {whole.stem} at task {task.id}, from {file}")
     for line in lines:
         if line.get("text") != "" or line.get("kind") != "assistant":  # calls only: they follow
             output.say(_told(line))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import anyio.to_thread
@@ -14,6 +14,7 @@ from rich.live import Live
 from runner.board.snapshot import Snapshot
 from runner.cli import view
 from runner.cli.event_line import event_line, is_for_people
+from runner.cli.output import one_line
 from runner.core.clock import SystemClock
 from runner.team.team import Team
 from runner.team.types import Teammate
@@ -44,6 +45,7 @@ class Watcher(ABC):
         self.subjects: dict[Any, str] = {}
         self._last: Snapshot | None = None
         self._queue: deque[dict[str, Any]] = deque()
+        self._warned: set[str] = set()
         team.journal.subscribe(self._queue.append)
 
     @abstractmethod
@@ -75,10 +77,19 @@ class Watcher(ABC):
     async def new_lines(self) -> list[str]:
         """What happened since the last call, as lines worth a person's time."""
         events = [self._queue.popleft() for _ in range(len(self._queue))]
+        warnings = [line for event in events for line in self._warnings(event)]
         events = [one for one in events if one["event"] not in _QUIET and is_for_people(one)]
         if any(event.get("task") not in {None, *self.subjects} for event in events):
             await self.look()
-        return [event_line(event, self.subjects) for event in events]
+        return [*warnings, *(event_line(event, self.subjects) for event in events)]
+
+    def _warnings(self, event: dict[str, Any]) -> Iterator[str]:
+        """What is wrong with an agent that begins to work, each once in a run."""
+        if event["event"] == "agent.resolved":
+            for warning in event["warnings"]:
+                if warning not in self._warned:
+                    self._warned.add(warning)
+                    yield f"warning: {one_line(warning)}"
 
 
 class LineWatcher(Watcher):

@@ -62,12 +62,16 @@ def test_every_file_has_its_state(place: Path) -> None:
 def test_lines_say_the_same_for_people(place: Path) -> None:
     code, out, _ = call(place, "check")
     assert code == 1
-    assert "skipped   -                " in out
+    assert "\n! skipped   -                " in out
+    assert "\n  used      explore          " in out
     assert "`description` is missing or empty" in out
-    assert f"          shadowed by {place}/.claude/agents/a.md\n" in out
-    assert "          unknown keys: hue\n" in out
-    assert "          agent 'a': tool NoSuch: unknown; left out\n" in out
-    assert out.endswith("10 files: 1 no agent, 7 used, 1 skipped, 1 shadowed\n")
+    assert f"            shadowed by {place}/.claude/agents/a.md\n" in out
+    assert "            unknown keys: hue\n" in out
+    assert "            agent 'a': tool NoSuch: unknown; left out\n" in out
+    assert out.endswith(
+        "10 files: 1 no agent, 7 used, 1 skipped, 1 shadowed\n"
+        "to be mended, marked with !: 1 (exit 1)\n"
+    )
 
 
 def test_it_is_content_once_the_broken_file_is_gone(place: Path) -> None:

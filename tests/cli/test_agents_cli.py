@@ -9,6 +9,7 @@ import pytest
 from runner.agents.effective import PLAN_MODE_PROMPT
 from runner.errors import UnknownAgent
 from tests.cli.agents_call import KEYS, agent, call, call_json, write
+from tests.cli.conftest import Cli
 
 BUNDLED = ["explore", "plan", "designer", "reviewer", "task", "quick_task"]
 
@@ -45,9 +46,36 @@ def test_list_is_readable_and_warns_on_standard_error(place: Path) -> None:
     code, out, err = call(place, "list")
     assert code == 0
     lines = out.splitlines()
-    assert lines[1].split() == ["task", "project", "Read,", "NoSuch", "(unknown)", "Does", "it"]
+    assert lines[1].split(maxsplit=2) == ["task", "project", "read (not here: NoSuch)  Does it"]
     assert f"task: {place}/.claude/agents/a.md shadows {place}/.gemini/agents/b.md, " in lines[-1]
     assert "broken.md: skipped" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "tools"),
+    [
+        ("hue: red", "all"),
+        ("disallowedTools: Bash, Edit", "all but edit, bash"),
+        ("permissionMode: plan", "read, ls, find, grep, list_tasks"),
+        ("tools: Read, Task", "read, task"),
+        ("tools: [Read, Task]\nspawns: []", "read"),
+        ("tools: Read, Edit\ndisallowedTools: Edit", "read"),
+        ("tools: Read, Bash(git:*)", "read, bash(git:*)"),
+        ("tools: []", "none"),
+        ("disallowedTools: '*'", "none"),
+    ],
+)
+def test_list_tells_the_tools_that_an_agent_may_use(tmp_path: Path, line: str, tools: str) -> None:
+    write(tmp_path, ".claude/agents/c.md", agent("c", line))
+    row = call(tmp_path, "list")[1].splitlines()[1]
+    assert row.split(maxsplit=2)[2].removesuffix("Does it").strip() == tools
+
+
+def test_list_marks_what_cannot_work_and_cuts_what_would_stretch_it(tmp_path: Path) -> None:
+    write(tmp_path, ".claude/agents/c.md", agent("c" * 5000, "isolation: worktree"))
+    rows = call(tmp_path, "list")[1].splitlines()
+    assert rows[1].startswith(f"{'c' * 39}… (cannot work)  project")
+    assert len(rows[0]) < 120
 
 
 def test_list_marks_what_is_switched_off(board: Path) -> None:
@@ -99,6 +127,18 @@ def test_show_tells_what_the_agent_may_do_here(tmp_path: Path) -> None:
     assert "  thinking level: high\n" in out
 
 
+def test_show_has_one_view_of_who_may_be_started(tmp_path: Path) -> None:
+    write(tmp_path, ".claude/agents/a.md", agent("a", "tools: Read, Agent(plan)"))
+    write(tmp_path, ".claude/agents/b.md", agent("b", "tools: Read, Task", "spawns: []"))
+    out = call(tmp_path, "show", "a")[1]
+    assert "  tools: read, task\n  may start: plan\n" in out
+    assert "spawns:" not in out
+    out = call(tmp_path, "show", "b")[1]
+    assert "spawns: none\n" in out
+    assert "  tools: read\n  may start: no agent\n" in out
+    assert call_json(tmp_path, "show", "b")["effective"]["tools"] == ["read"]
+
+
 def test_show_of_plan_mode_has_the_prompt_and_tools_that_reach_the_model(tmp_path: Path) -> None:
     text = agent("c", "permissionMode: plan", "tools: Read, Edit, Task", body="Look.")
     write(tmp_path, ".claude/agents/c.md", text)
@@ -116,7 +156,7 @@ def test_show_of_plan_mode_has_the_prompt_and_tools_that_reach_the_model(tmp_pat
 def test_show_of_an_agent_without_tools_says_what_is_left(tmp_path: Path) -> None:
     write(tmp_path, ".claude/agents/c.md", agent("c", "tools: []", "disallowedTools: Bash"))
     out = call(tmp_path, "show", "c")[1]
-    assert "tools: none\ndisallowedTools: Bash\nspawns: none\n" in out
+    assert "tools: none\ndisallowedTools: Bash\n\non a task" in out
     assert "  tools: none but submit_result\n" in out
 
 
@@ -126,7 +166,7 @@ def test_show_tells_the_model_and_why(board: Path) -> None:
     model = call_json(board, "show", "c")["effective"]["model"]
     assert model["name"] == "script/s.yaml"
     assert model["reason"].startswith("opus -> script/s.yaml (the agent's list); not usable: gpt")
-    assert "  model: script/s.yaml: opus -> script/s.yaml" in call(board, "show", "c")[1]
+    assert "  model: opus -> script/s.yaml (the agent's list)" in call(board, "show", "c")[1]
 
 
 def test_show_says_that_no_model_can_be_used(board: Path) -> None:
@@ -134,7 +174,7 @@ def test_show_says_that_no_model_can_be_used(board: Path) -> None:
     model = call_json(board, "show", "c")["effective"]["model"]
     assert model["name"] is None
     assert "no such alias" in model["reason"]
-    assert "  model: none: no usable model: gpt" in call(board, "show", "c")[1]
+    assert "  model: none: gpt: no such alias" in call(board, "show", "c")[1]
 
 
 def test_show_where_there_is_no_board_knows_no_model(tmp_path: Path) -> None:
@@ -165,6 +205,18 @@ def test_show_of_a_schema_that_cannot_be_used_says_so(tmp_path: Path) -> None:
 def test_show_of_an_unknown_name_lists_those_that_there_are(place: Path) -> None:
     with pytest.raises(UnknownAgent, match=r'Unknown agent "Task"\. Available: task, explore'):
         call(place, "show", "Task")
+
+
+def test_an_unknown_name_whose_file_was_skipped_says_why_and_nothing_of_other_files(
+    cli: Cli,
+) -> None:
+    root = cli.layout.root
+    bad = write(root, ".claude/agents/bad.md", agent("bad", "tools: 5"))
+    write(root, ".claude/agents/worse.md", agent("worse", "tools: 6"))
+    answer = cli("agents", "show", "bad")
+    assert answer.code == 1
+    assert answer.err.startswith(f"warning: {bad} was skipped: line 4: `tools`")
+    assert "worse.md" not in answer.err
 
 
 def test_agents_are_those_found_from_where_the_command_is_given(board: Path) -> None:

@@ -77,8 +77,16 @@ def test_show_has_file_settings_and_the_whole_text(cli: Cli) -> None:
     assert (shown["unknownKeys"], shown["fallback"]) == (["color", "model"], False)
 
 
-def test_an_unknown_name_is_exit_2_and_lists_what_there_is(cli: Cli) -> None:
+def test_an_unknown_name_is_exit_1_and_lists_what_there_is(cli: Cli) -> None:
     write(cli, "fix", "Mend")
     answer = cli("commands", "show", "Fix", "--json")
-    assert answer.code == 2
+    assert answer.code == 1
     assert answer.json["error"] == 'Unknown command "Fix". Available: fix, init'
+
+
+def test_an_unknown_name_whose_file_was_skipped_says_why(cli: Cli) -> None:
+    bad = write(cli, "bad", "---\nagent: [a, b]\n---\nMend")
+    write(cli, "worse", "")
+    answer = cli("commands", "show", "bad")
+    assert answer.err.startswith(f"warning: {bad} was skipped: line 2: `agent` is")
+    assert "worse" not in answer.err

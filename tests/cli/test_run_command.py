@@ -158,6 +158,21 @@ def test_a_dry_run_shows_the_task_and_adds_nothing(there: Cli) -> None:
     assert files(there) == ["task_1.json"]
 
 
+def test_a_dry_run_shows_only_the_beginning_of_a_long_text(there: Cli) -> None:
+    write(there, "long", "\n".join(f"Step {number}" for number in range(30)))
+    lines = there("run", "--dry-run", "--command", "long").out.splitlines()
+    assert lines[10:12] == ["Step 7", "[22 more lines; --json has the whole text]"]
+
+
+def test_input_that_is_missing_is_told_but_for_bundled_commands(there: Cli) -> None:
+    write(there, "hinted", "---\nargument-hint: FILE\n---\nMend $@")
+    assert (
+        "warning: command 'hinted' takes input (FILE), and there is none: $@ becomes nothing"
+    ) in there("run", "--dry-run", "--command", "hinted").err
+    for argv in (["fix", "a.py"], ["tidy"], ["init"]):
+        assert "takes input" not in there("run", "--dry-run", "--command", *argv).err
+
+
 def test_a_dry_run_of_a_command_without_agent_names_none(there: Cli) -> None:
     lines = there("run", "--dry-run", "--command", "tidy").out.splitlines()
     assert lines[1:4] == ["subject: tidy: Tidies", "", "Tidy up."]

@@ -47,3 +47,14 @@ def test_a_long_column_that_wraps_loses_nothing(monkeypatch: pytest.MonkeyPatch)
 def test_short_texts_leave_their_room_to_the_long_ones() -> None:
     wanted = {"id": 2, "subject": 10, "reason": 99}
     assert fitted(wanted, (), ("subject", "reason"), 80) == {"id": 2, "subject": 10, "reason": 60}
+
+
+def test_a_very_long_name_is_cut_and_a_long_text_stretches_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = [("i" * 5000, "s" * 5000, "x"), ("1", "short", "y")]
+    print_table(("id", "subject", "reason"), rows, long=("subject", "reason"))
+    head, first, second = capsys.readouterr().out.splitlines()
+    assert head.split() == ["ID", "SUBJECT", "REASON"]
+    assert first == f"{'i' * 63}…  {'s' * 5000}  x"
+    assert len(second) < 150

@@ -59,7 +59,7 @@ def test_the_record_of_a_subagent_is_named_and_shown(cli: Cli) -> None:
     told = cli("tasks", "log", "1", "--attempt", "1").out
     assert told.splitlines()[-1] == "subagents: 2, 2-1, 10; --subagent ID shows one"
     shown = cli("tasks", "log", "1", "--attempt", "1", "--subagent", "2-1")
-    assert shown.out.startswith("attempt 1-2-1 at task 1, from /")
+    assert shown.out.startswith("subagent 2-1 of attempt 1 at task 1, from /")
     assert "subagents:" not in shown.out
     missing = cli("tasks", "log", "1", "--attempt", "1", "--subagent", "3")
     assert (missing.code, "has no subagent '3': there are 2, 2-1, 10" in missing.err) == (1, True)
