@@ -11,7 +11,7 @@ from typing import Any
 
 from runner.agents.definition import AgentDefinition, ParsedAgent, Source, read_agent
 from runner.agents.fields import KNOWN_KEYS
-from runner.agents.frontmatter import BLANK, FrontMatter, decode
+from runner.agents.frontmatter import BLANK, FrontMatter, decode, names_in
 from runner.agents.parsed import Parsed
 from runner.core.tool_names import READ_ONLY
 from runner.errors import AgentFileInvalid
@@ -50,7 +50,8 @@ def parse_codex_agent(data: bytes, file: str, source: Source) -> ParsedAgent:
         limited = _is_read_only(values, file)
         front = _front_matter(values, text, file, warnings)
     except AgentFileInvalid as error:
-        return Parsed(file=file, reason=error.reason, line=error.line)
+        names = names_in(data)
+        return Parsed(file=file, reason=error.reason, line=error.line, names=names)
     parsed = read_agent(front, file, source)
     if limited and parsed.definition is not None:
         return replace(parsed, definition=_only_reading(parsed.definition))

@@ -10,6 +10,7 @@ from runner.agents.fields import KNOWN_KEYS, Fields
 from runner.agents.frontmatter import (
     FrontMatter,
     NoFrontMatter,
+    names_in,
     read_front_matter,
     refuse_repeated,
 )
@@ -31,7 +32,8 @@ class AgentDefinition:
     `spawns` None is nobody, `*` everybody; `has_spawns` tells `spawns: []` from no such key.
     `model` is a list of patterns, tried in order. `output` is an opaque schema (JSON Schema or
     JTD), present only if `has_output`. `isolation` is the word for a workspace of its own
-    (`worktree`), None for the shared one. `file` is where it was read.
+    (`worktree`), None for the shared one. `file` is where it was read. `unusable` says why no task
+    can use the agent: its file has a limit that is not read here, with the lines and what to do.
     """
 
     name: str
@@ -52,6 +54,7 @@ class AgentDefinition:
     max_turns: int | None = None
     isolation: str | None = None
     plan_mode: bool = False
+    unusable: str | None = None
 
     @property
     def tool_rules(self) -> tuple[ToolRule, ...] | None:
@@ -103,7 +106,8 @@ def parse_agent(data: bytes, file: str, source: Source) -> ParsedAgent:
         reason = "no front matter: the file does not start with ---"
         parsed = Parsed(file=file, reason=reason, has_front_matter=False)
     except AgentFileInvalid as error:
-        parsed = Parsed(file=file, reason=error.reason, line=error.line)
+        names = names_in(data)
+        parsed = Parsed(file=file, reason=error.reason, line=error.line, names=names)
     else:
         parsed = read_agent(front, file, source)
     if bundled and parsed.definition is None:
@@ -113,14 +117,21 @@ def parse_agent(data: bytes, file: str, source: Source) -> ParsedAgent:
 
 def read_agent(front: FrontMatter, file: str, source: Source) -> ParsedAgent:
     """What the fields and the body of a file define."""
-    fields = Fields(front.fields, front.lines, file, list(front.warnings))
+    fields = Fields(
+        front.fields,
+        front.lines,
+        file,
+        written=front.written,
+        warnings=list(front.warnings),
+        lost_limits=list(front.lost_limits),
+    )
     definition, reason, line = None, None, None
     try:
         refuse_repeated(front, KNOWN_KEYS, file)
         definition = _definition(fields, front.body, source)
     except AgentFileInvalid as error:
         reason, line = error.reason, error.line
-    unknown = fields.unknown()
+    unknown, name = fields.unknown(), front.fields.get("name")
     return Parsed(
         file=file,
         definition=definition,
@@ -129,6 +140,8 @@ def read_agent(front: FrontMatter, file: str, source: Source) -> ParsedAgent:
         fallback=front.fallback,
         warnings=tuple(fields.warnings),
         unknown_keys=unknown,
+        foreign_keys=fields.foreign(),
+        names=(name,) if definition is None and isinstance(name, str) else (),
         body=front.body,
     )
 
@@ -141,6 +154,7 @@ def _definition(fields: Fields, body: str, source: Source) -> AgentDefinition:
         written = ()
     tools = None if written is None else _with_submit(item.lower() for item in written)
     spawns = fields.spawns(has_task=tools is not None and "task" in tools)
+    plan_mode = fields.plan_mode()
     if not body:
         fields.warnings.append("the system prompt is empty: the file has no text for it")
     return AgentDefinition(
@@ -161,7 +175,8 @@ def _definition(fields: Fields, body: str, source: Source) -> AgentDefinition:
         disallowed_tools=disallowed,
         max_turns=fields.max_turns(),
         isolation=fields.isolation(),
-        plan_mode=fields.plan_mode(),
+        plan_mode=plan_mode,
+        unusable=fields.unusable(),
     )
 
 

@@ -59,6 +59,13 @@ class Discovery:
         """The agent of exactly this name."""
         return self._by_name.get(name)
 
+    def skipped_as(self, name: str) -> FoundFile | None:
+        """The first file without an agent that seems to be meant as the one of this name.
+
+        It has the name in it, or in its file name; `parsed` has the reason and the line.
+        """
+        return next((found for found in self.files if found.parsed.is_meant_as(name)), None)
+
 
 def discover_agents(cwd: Path | str, home: Path | str | None = None) -> Discovery:
     """Every agent that counts for a run started in `cwd`.

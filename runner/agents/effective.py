@@ -67,8 +67,8 @@ class EffectiveAgent:
 
     `tools` are our names in the order of `TOOLS`. `commands` are allow-lists of command patterns:
     `bash` runs what every one of them allows, and anything if there is none. `warnings` say what
-    was left out; `unusable` says why it must not run at all: none of the tools that it lists is
-    there. `depth` counts from the teammate, which is 0.
+    was left out; `unusable` says why it must not run at all: a limit of its file is not read here,
+    or none of the tools that it lists is there. `depth` counts from the teammate, which is 0.
     """
 
     definition: AgentDefinition
@@ -236,6 +236,11 @@ class _Rights:
         self.spawns = SpawnPolicy()
 
     def unusable(self, definition: AgentDefinition) -> str | None:
+        if definition.unusable:
+            return (
+                f"agent {definition.name!r} cannot be used until its file is mended: "
+                f"{definition.file}: {definition.unusable}"
+            )
         listed = [rule for rule in definition.tool_rules or () if rule.name not in LOOP_TOOLS]
         if not listed or not self.names.isdisjoint(rule.name for rule in listed):
             return None

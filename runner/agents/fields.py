@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from runner.agents.limit_keys import meant_limit, nested_limits, plain
 from runner.agents.lines import Unreadable
 from runner.errors import AgentFileInvalid
 
@@ -24,6 +25,8 @@ FOREIGN_KEYS = frozenset(
 _PERMISSION_MODES = frozenset(
     ["", "plan", "default", "manual", "acceptedits", "auto", "dontask", "bypasspermissions"]
 )
+# What stands below these is not about the tools of the agent.
+_OWN_KEYS_BELOW = frozenset({"output", "hooks", "mcpServers"})
 _NO_ISOLATION = frozenset({"", "none", "false"})
 _QUOTE = "put it in quotes if it is meant as text"
 _MEANT = {"allowedtools": "tools"} | {key.lower(): key for key in KNOWN_KEYS}
@@ -33,24 +36,62 @@ _MEANT = {"allowedtools": "tools"} | {key.lower(): key for key in KNOWN_KEYS}
 class Fields:
     """The fields of one file. `lines` are those of its keys; `warnings` says what was dropped.
 
+    `written` are keys as the file spells them, where that differs; `lost_limits` are reasons why
+    no task can use the agent.
+
     Every method may raise AgentFileInvalid, with the reason why the file is skipped.
     """
 
     fields: Mapping[str, Any]
     lines: Mapping[str, int]
     file: str
+    written: Mapping[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    lost_limits: list[str] = field(default_factory=list)
 
     def has(self, key: str) -> bool:
         return key in self.fields
 
     def unknown(self) -> tuple[str, ...]:
         """The keys that mean nothing to us; one that is nearly a known one is warned about."""
-        unknown = tuple(key for key in self.fields if key not in KNOWN_KEYS | FOREIGN_KEYS)
+        unknown = self._unknown()
         for key in unknown:
-            if meant := _MEANT.get(key.lower().replace("_", "")):
+            meant = _MEANT.get(key.lower().replace("_", ""))
+            if meant and not meant_limit(key, self.fields[key]):
                 self._warn(key, f"unknown key {key!r} was ignored; did you mean {meant!r}?")
         return unknown
+
+    def foreign(self) -> tuple[str, ...]:
+        """The keys of other tools, as they are written, that are known to mean nothing here."""
+        return tuple(self.written.get(key, key) for key in self.fields if key in FOREIGN_KEYS)
+
+    def _unknown(self) -> tuple[str, ...]:
+        return tuple(key for key in self.fields if key not in KNOWN_KEYS | FOREIGN_KEYS)
+
+    def unusable(self) -> str | None:
+        """Why no task can use the agent; to be asked when all fields were read."""
+        reasons = [*self.lost_limits, *self._mistaken_keys(), *self._nested_limits()]
+        return "; ".join(dict.fromkeys(reasons)) or None
+
+    def _mistaken_keys(self) -> Iterator[str]:
+        for key in self._unknown():
+            if meant := meant_limit(key, self.fields[key]):
+                name = self.written.get(key, key)[:60]
+                yield self._at(key, f"`{name}` limits nothing here; did you mean {meant}?")
+
+    def _nested_limits(self) -> Iterator[str]:
+        """Limits below another key, if the file has no such limit where it is read."""
+        known = {plain(key) for key in self.fields}
+        for key, value in self.fields.items():
+            if key in _OWN_KEYS_BELOW:
+                continue
+            for name in nested_limits(value):
+                if plain(name) not in known:
+                    yield self._at(
+                        key,
+                        f"`{name}` below `{key[:60]}` limits nothing here; "
+                        "write it at the start of a line of its own",
+                    )
 
     def text(self, key: str) -> str:
         """A text that must be there."""
@@ -177,7 +218,14 @@ class Fields:
                     f"`permissionMode` is {word[:60]!r}: write plan if that is meant; "
                     "the file is skipped so that it does not lose its limits",
                 )
-            self._drop("permissionMode", "only plan means something here")
+            # it may well allow less than everything
+            self.lost_limits.append(
+                self._at(
+                    "permissionMode",
+                    f"`permissionMode` is {word[:60]!r}, which is not known here: write plan, or "
+                    "default",
+                )
+            )
         return word == "plan"
 
     def _drop(self, key: str, expected: str) -> None:
@@ -185,8 +233,11 @@ class Fields:
         self._warn(key, f"`{key}` was ignored, found {shown!r}: {expected}")
 
     def _warn(self, key: str, text: str) -> None:
+        self.warnings.append(self._at(key, text))
+
+    def _at(self, key: str, text: str) -> str:
         line = self.lines.get(key)
-        self.warnings.append(text if line is None else f"line {line}: {text}")
+        return text if line is None else f"line {line}: {text}"
 
     def _invalid(self, key: str, reason: str) -> AgentFileInvalid:
         return AgentFileInvalid(self.file, reason, line=self.lines.get(key))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from runner.agents.lines import key_lines, limit_lines, read_lines
+from runner.agents.lines import dashed_keys, key_lines, limit_lines, read_lines
 from runner.agents.yaml12 import NotOneMapping, Unparsable, load_mapping
 from runner.errors import AgentFileInvalid
 
@@ -18,6 +18,9 @@ BLANK = (
 )
 _BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)*")
 
+# As YAML has it, and as TOML.
+_NAME_LINE = re.compile(r"""^name[ \t]*[:=][ \t]*(["']?)([^\n\r"']+?)\1[ \t]*\r?$""", re.MULTILINE)
+
 
 class NoFrontMatter(Exception):
     """The file does not start with `---`: it is no agent and does not pretend to be one."""
@@ -27,8 +30,10 @@ class NoFrontMatter(Exception):
 class FrontMatter:
     """What a file says. `fields` has camelCase keys at every depth.
 
-    `lines` are the lines of the file, from 1, that its top-level keys stand in. `repeated` are the
-    keys that are there twice, `fallback` tells that the line parser was used, `body` is trimmed.
+    `lines` are the lines of the file, from 1, that its top-level keys stand in, `written` those
+    keys that were spelled with a dash. `repeated` are the keys that are there twice, `fallback`
+    tells that the line parser was used, `body` is trimmed. `lost_limits` says what looks like a
+    limit and is no field.
     """
 
     fields: Mapping[str, Any]
@@ -37,6 +42,8 @@ class FrontMatter:
     body: str
     fallback: bool
     warnings: tuple[str, ...]
+    written: Mapping[str, str] = field(default_factory=dict)
+    lost_limits: tuple[str, ...] = ()
 
 
 def read_front_matter(data: bytes, file: str, *, strict: bool = False) -> FrontMatter:
@@ -71,6 +78,7 @@ def read_front_matter(data: bytes, file: str, *, strict: bool = False) -> FrontM
         body=body,
         fallback=fallback,
         warnings=warnings,
+        written=dashed_keys(head),
     )
 
 
@@ -112,6 +120,12 @@ def decode(data: bytes, file: str) -> tuple[str, tuple[str, ...]]:
     if "\ufffd" in text and text.encode().count(b"\xef\xbf\xbd") != data.count(b"\xef\xbf\xbd"):
         warnings = ("some bytes are not UTF-8 and were replaced; save it as UTF-8",)
     return text.replace("\r\n", "\n").replace("\r", "\n"), warnings
+
+
+def names_in(data: bytes) -> tuple[str, ...]:
+    """What a file that cannot be read says first about its name, if it does."""
+    match = _NAME_LINE.search(data[:MAX_BYTES].decode("utf-8", "replace"))
+    return (match[2],) if match else ()
 
 
 def _split(text: str, file: str) -> tuple[str, str, Sequence[int]]:

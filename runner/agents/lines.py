@@ -91,6 +91,13 @@ def key_lines(text: str) -> dict[str, int]:
     return indented | found
 
 
+def dashed_keys(text: str) -> dict[str, str]:
+    """How the keys at column zero that have a dash in them are written there."""
+    matches = (_KEY.match(line) for line in text.split("\n"))
+    written = (match[2] for match in matches if match and "-" in match[2])
+    return {camel_case(key): key for key in written}
+
+
 def _limits_in(text: str, pattern: re.Pattern[str]) -> dict[str, Any]:
     return {
         key: Unreadable(line.strip())
