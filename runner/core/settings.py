@@ -16,6 +16,9 @@ from runner.core import readers
 from runner.core.layout import Layout
 from runner.core.members import DEFAULT_MEMBER_NAMES, first_members, read_members
 from runner.core.members import MemberSpec as MemberSpec  # part of the settings
+from runner.core.model_settings import CatalogEntry as CatalogEntry  # part of the settings
+from runner.core.model_settings import ProviderSettings as ProviderSettings  # part of the settings
+from runner.core.model_settings import read_catalog, read_providers
 from runner.core.readers import Reader, Unfit
 from runner.core.strict_json import read_json
 from runner.core.strict_yaml import read_yaml
@@ -54,6 +57,8 @@ class Settings:
     team: str = "team"
     model: str | None = None
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    providers: Mapping[str, ProviderSettings] = field(default_factory=dict)
+    catalog: Mapping[str, CatalogEntry] = field(default_factory=dict)
     members: tuple[MemberSpec, ...] = tuple(MemberSpec(name=name) for name in DEFAULT_MEMBER_NAMES)
     schema: Mapping[str, Any] | None = None
     history: Literal["carry", "fresh"] = "carry"
@@ -239,6 +244,8 @@ _READERS: Mapping[str, Reader] = {
     "team": readers.one_line,
     "model": readers.text,
     "models": _aliases,
+    "providers": read_providers,
+    "catalog": read_catalog,
     "members": read_members,
     "schema": _schema,
     "history": readers.one_of("carry", "fresh"),

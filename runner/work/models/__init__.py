@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -15,9 +16,11 @@ from runner.work.messages import Model
 from runner.work.retry import Gate
 
 if TYPE_CHECKING:
+    from runner.work.models.opening import Providers
     from runner.work.models.script import ScriptModel
 
-_LATER_PROVIDERS = frozenset({"anthropic", "openai", "ollama", "acp"})
+_LATER_PROVIDERS = frozenset({"acp"})
+_PROVIDERS = ("anthropic", "openai", "ollama")
 _ALIAS_PREFIX = "pi/"
 _SCRIPT = "script/"
 _OWN, _DEFAULT, _PARENT = "the agent's list", "the team's default", "the parent's model"
@@ -40,15 +43,25 @@ class Models:
     """The models of one run, opened once and shared by its teammates.
 
     `base_dir` is the folder of team.yaml, from which script paths count. `given` is a model that
-    was handed in from outside: it serves every pattern.
+    was handed in from outside: it serves every pattern. `environ` has keys and addresses of
+    providers, by default the process's own.
     """
 
-    def __init__(self, settings: Settings, *, base_dir: Path, given: Model | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        base_dir: Path,
+        given: Model | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         self._settings = settings
+        self._environ = os.environ if environ is None else environ
         self._base_dir = base_dir
         self._given = given
         self._gates: dict[str, Gate] = {}
         self._scripts: dict[Path, tuple[tuple[int, int], ScriptModel]] = {}
+        self._providers: Providers | None = None
 
     def choose(self, patterns: Sequence[str] | None, parent: Model | None = None) -> Choice:
         """The first pattern that can be used here, else the team's default.
@@ -93,6 +106,11 @@ class Models:
         provider = model.name.partition("/")[0]
         return self._gates.setdefault(provider, Gate(clock))
 
+    async def aclose(self) -> None:
+        """Close the clients of providers at the end of the run."""
+        if self._providers is not None:
+            await self._providers.aclose()
+
     def _names(self, pattern: str, refusals: list[str], parent: Model | None) -> list[str]:
         """`provider/name` in order of preference, aliases followed.
 
@@ -134,12 +152,21 @@ class Models:
         provider, _, rest = name.partition("/")
         if provider == "script":
             return self._script(name, self._base_dir / rest)
+        if provider in _PROVIDERS:
+            return self._real().open(provider, rest)
         if provider in _LATER_PROVIDERS:
             raise ModelUnavailable(f"provider {provider} is not part of this version")
         raise ModelUnavailable(
-            f"no provider {provider!r}; there are script/PATH, and in a later version "
-            + ", ".join(f"{later}/NAME" for later in sorted(_LATER_PROVIDERS))
+            f"no provider {provider!r}; there are script/PATH, "
+            + ", ".join(f"{one}/NAME" for one in _PROVIDERS)
         )
+
+    def _real(self) -> Providers:
+        if self._providers is None:
+            from runner.work.models.opening import Providers
+
+            self._providers = Providers(self._settings, self._environ)
+        return self._providers
 
     def _script(self, name: str, path: Path) -> Model:
         from runner.work.models.script import ScriptModel, load_script

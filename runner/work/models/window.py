@@ -1,0 +1,72 @@
+"""How much a model reads at once, asked of its server.
+
+Nothing here may cost a run anything: a server that does not know the question, or is slow to
+answer, leaves the window unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+
+from runner.work.models.wire import as_object
+
+_PATIENCE_S = 3.0
+_KEYS = ("max_model_len", "context_length", "max_context_length", "loaded_context_length")
+"""What servers call the window in their list of models: vLLM, gateways, LM Studio."""
+
+
+class WindowQuestion:
+    """Asks a compatible server for the window of `model`. `base_url` ends before `/chat/...`."""
+
+    def __init__(self, model: str, base_url: str) -> None:
+        self._model = model
+        self._base = base_url.rstrip("/")
+        self._root = self._base.removesuffix("/v1")
+
+    async def __call__(self, client: Any) -> int | None:
+        with anyio.move_on_after(_PATIENCE_S):
+            return (
+                await self._ollama(client)
+                or await self._llama_cpp(client)
+                or await self._listed(client)
+            )
+        return None
+
+    async def _ollama(self, client: Any) -> int | None:
+        """What it has loaded the model with, which is often far less than the model could."""
+        answer = await _get(client, f"{self._root}/api/ps")
+        names = {self._model, f"{self._model}:latest"}
+        for loaded in map(as_object, answer.get("models") or ()):
+            if loaded.get("name") in names:
+                return _tokens(loaded.get("context_length"))
+        return None
+
+    async def _llama_cpp(self, client: Any) -> int | None:
+        answer = await _get(client, f"{self._root}/props")
+        return _tokens(as_object(answer.get("default_generation_settings")).get("n_ctx"))
+
+    async def _listed(self, client: Any) -> int | None:
+        answer = await _get(client, f"{self._base}/models")
+        for model in map(as_object, answer.get("data") or ()):
+            if model.get("id") == self._model:
+                found = [_tokens(model.get(key)) for key in _KEYS]
+                return next((tokens for tokens in found if tokens), None)
+        return None
+
+
+async def _get(client: Any, url: str) -> Mapping[str, Any]:
+    """The answer as an object; empty for any other and for every failure."""
+    import httpx2
+    import openai
+
+    try:
+        return as_object(await client.get(url, cast_to=object))
+    except (openai.APIError, httpx2.HTTPError, ValueError):
+        return {}
+
+
+def _tokens(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
