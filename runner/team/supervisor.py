@@ -181,6 +181,8 @@ def new_teammate(state: RunState, member: Member, inbox: Inbox) -> Teammate:
         processes=state.processes,
         post=inbox,
         asked_to_stop=lambda: state.stopping,
+        bell=state.pulse,
+        tick_s=state.settings.limits.poll_interval_s,
         refuses_for=state.refuses_for,
         only=state.only,
         progress=Progress(since=state.clock.monotonic()),

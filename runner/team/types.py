@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import anyio
+
 from runner.board.board import Board
 from runner.board.outlook import RefusesFor
 from runner.board.task import Claimant, Fence, Task
@@ -102,14 +104,37 @@ class Post(Protocol):
         ...
 
 
+class Bell(Protocol):
+    """Rings when something may have come that is not waited for: mail, a stop."""
+
+    @property
+    def version(self) -> int:
+        """Grows with every ring."""
+        ...
+
+    async def wait(self, seen: int, seconds: float | None) -> None:
+        """Return when it rang after version `seen`, or `seconds` have passed."""
+        ...
+
+
+class Silence:
+    """A bell that never rings."""
+
+    version = 0
+
+    async def wait(self, seen: int, seconds: float | None) -> None:
+        await anyio.sleep_forever()
+
+
 @dataclass(slots=True, kw_only=True)
 class Teammate:
     """A long-lived worker as its work sees it.
 
     `agent` is what the roster says (None: the agent named like the role, else `task`). `memory`
     is free for the work and lives as long as the teammate: the carried history, say. `task` is
-    the open task, None in a message turn. `asked_to_stop` reads the run's stop flag. `only`
-    restricts what may be claimed; None is everything. `sent` counts messages to teammates.
+    the open task, None in a message turn. `asked_to_stop` reads the run's stop flag; a wait for
+    anything else listens to `bell`, and looks up every `tick_s` seconds anyway. `only` restricts
+    what may be claimed; None is everything. `sent` counts messages to teammates.
     """
 
     name: str
@@ -123,6 +148,8 @@ class Teammate:
     processes: ProcessGroups
     post: Post
     asked_to_stop: Callable[[], bool] = lambda: False
+    bell: Bell = field(default_factory=Silence)
+    tick_s: float | None = None
     refuses_for: RefusesFor | None = None
     only: frozenset[Key] | None = None
     progress: Progress = field(default_factory=Progress)

@@ -13,10 +13,7 @@ from runner.work.results.contract import Declared, Refused, ResultContract, Subm
 
 MAX_FAILED_CHECKS = 3
 ACCEPTED = "The result was accepted."
-NOT_YET = (
-    "Not looked at yet: what subagent {} handed in had not been told to you. It follows now; "
-    "then submit again."
-)
+NOT_YET = "The result was not looked at yet. {} Then submit again."
 
 
 async def submit(
@@ -27,8 +24,8 @@ async def submit(
     `misfit` says what was in it that is no JSON at all. It is not looked at before the agent knows
     what its subagents have found.
     """
-    if ids := await all_ended(attempt):
-        return attempt.result(call, NOT_YET.format(ids), is_error=True)
+    if news := await all_ended(attempt):
+        return attempt.result(call, NOT_YET.format(news), is_error=True)
     verdict = contract.refuse(misfit) if misfit else contract.judge(call.arguments or {})
     if isinstance(verdict, Refused):
         if contract.exhausted:

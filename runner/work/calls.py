@@ -33,8 +33,13 @@ NOT_RUN = "not run: the attempt had already ended with a call before this one"
 
 
 async def answer_calls(attempt: Attempt, reply: ModelReply) -> Answered:
-    """Record the reply and run its calls in order; each result joins the next user turn."""
+    """Record the reply and run its calls in order; each result joins the next user turn.
+
+    A key that a subagent found refused ends the attempt as a refused one of its own would.
+    """
     calls = await attempt.hear(reply)
+    children = attempt.means.children
+    attempt.ended = attempt.ended or children.barred
     answered: Answered = []
     cut = reply.stop == "length" and not calls
     for asked, call in zip(reply.calls, calls, strict=True):
@@ -44,6 +49,7 @@ async def answer_calls(attempt: Attempt, reply: ModelReply) -> Answered:
         result = await _answer(attempt, call, problem, tuple(misfits(asked.arguments)))
         attempt.history.tell("", [result])
         answered.append((call, result))
+    attempt.ended = attempt.ended or children.barred
     attempt.cut_replies = attempt.cut_replies + 1 if cut else 0
     if cut and attempt.ended is None:
         await _tell_cut(attempt, bool(calls))
@@ -104,8 +110,8 @@ async def _answer(
 
 async def _idle(attempt: Attempt, call: ToolCall) -> ToolResult:
     """Without an open task the turn ends; with one it is a stop without a result."""
-    if ids := await next_ended(attempt):
-        return attempt.result(call, f"Subagent {ids} ended; what it handed in follows.")
+    if news := await next_ended(attempt):
+        return attempt.result(call, news)
     if attempt.means.contract is None:
         attempt.ended = Done()
         return attempt.result(call, "ok")

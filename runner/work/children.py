@@ -11,7 +11,7 @@ from typing import Self
 
 import anyio
 
-from runner.team.outcome import Outcome, Usage
+from runner.team.outcome import HandedBack, Outcome, Usage
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -33,11 +33,13 @@ class Children:
 
     Its end cancels those that still run and waits for them. Those in the background are `awaited`
     until `take_ended` has handed them out, once. `lent` is entered around every wait for them: a
-    subagent lends its own place to those that it waits for.
+    subagent lends its own place to those that it waits for. `barred` is the outcome of one that
+    found its key refused: going on would fail task after task.
     """
 
     def __init__(self, lent: Callable[[], AbstractAsyncContextManager[None]] = nullcontext) -> None:
-        self._lent = lent
+        self.lent = lent
+        self.barred: HandedBack | None = None
         self._all: list[Child] = []
         self._background: list[Child] = []
         self._changed = anyio.Event()
@@ -80,30 +82,35 @@ class Children:
 
     async def _see_through(self, child: Child, run: Callable[[], Awaitable[Outcome]]) -> None:
         child.outcome = await run()
+        if isinstance(child.outcome, HandedBack) and child.outcome.stop_claiming:
+            reason = f"subagent {child.id} ({child.agent}): {child.outcome.reason}"
+            self.barred = self.barred or HandedBack(reason=reason, stop_claiming=True)
         self._changed.set()
         self._changed = anyio.Event()
 
+    def have_ended(self, children: Sequence[Child]) -> bool:
+        return not _running(children)
+
+    def one_has_ended(self) -> bool:
+        """Whether one that is awaited has."""
+        return len(_running(self._background)) < len(self._background)
+
+    def next_end(self) -> anyio.Event:
+        """Set when one more has ended."""
+        return self._changed
+
     async def all_ended(self, children: Sequence[Child]) -> None:
         """Wait until every one of these has ended."""
-        await self._until(lambda: not _running(children))
-
-    async def one_ended(self) -> tuple[Child, ...]:
-        """Wait until one that is awaited has ended; those that have."""
-        await self._until(lambda: len(_running(self._background)) < len(self._background))
-        return tuple(child for child in self._background if child.outcome is not None)
+        if not self.have_ended(children):
+            async with self.lent():
+                while not self.have_ended(children):
+                    await self._changed.wait()
 
     def take_ended(self) -> tuple[Child, ...]:
         """Those that are awaited and have ended; from now on it is the caller's to tell them."""
         ended = tuple(child for child in self._background if child.outcome is not None)
         self._background = _running(self._background)
         return ended
-
-    async def _until(self, holds: Callable[[], bool]) -> None:
-        if holds():
-            return
-        async with self._lent():
-            while not holds():
-                await self._changed.wait()
 
 
 def _running(children: Iterable[Child]) -> list[Child]:
