@@ -25,7 +25,7 @@
     │   └── OwnInbox                a message to oneself
     ├── ModelError                  the model side failed; subclasses say whether to retry
     │   ├── ModelUnavailable        cannot be used here at all (no key, no file, no package)
-    │   ├── ModelRejected           400, 401, 403: not retried
+    │   ├── ModelRejected           400, 401, 402, 403: not retried
     │   ├── ModelOverloaded         429, 5xx, 529, cut streams: retried with back-off
     │   └── ContextOverflow         the request does not fit the window
     └── ToolError                   said to the model as a tool result, never to the operator
@@ -103,9 +103,9 @@ class NoModel(UsageError):
         mend = "Mend the script file that is named above.\n" if _about_script(said) else ""
         super().__init__(
             f"no usable model for task {shown}; nothing was claimed.{why}\n{mend}"
-            "Ways to set one: `model: script/PATH` in team.yaml, or --model script/PATH; a task "
-            "with `run` needs none. Providers of real models, and so ANTHROPIC_API_KEY, "
-            "OPENAI_API_KEY and OPENAI_BASE_URL, come with a later version"
+            "Ways to set one: `model:` in team.yaml or --model with anthropic/NAME (its key in "
+            "ANTHROPIC_API_KEY), openai/NAME (OPENAI_API_KEY, or OPENAI_BASE_URL for a server of "
+            "your own), ollama/NAME or script/PATH; a task with `run` needs none"
         )
 
 
@@ -246,11 +246,16 @@ class ModelUnavailable(ModelError):
 
 
 class ModelRejected(ModelError):
-    """The request was refused for good. `status` 401 or 403 means the key; others the request."""
+    """The request was refused for good."""
 
     def __init__(self, message: str, *, status: int) -> None:
         self.status = status
         super().__init__(message)
+
+    @property
+    def is_about_account(self) -> bool:
+        """The key or the money behind it: the next request would be refused like this one."""
+        return self.status in (401, 402, 403)
 
 
 class ModelOverloaded(ModelError):

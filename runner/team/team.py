@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import anyio
 import anyio.to_thread
@@ -32,6 +32,15 @@ from runner.team.watcher import Watcher
 
 Preflight = Callable[[Snapshot, frozenset[Key] | None], None]
 """Looks at the board, or at these tasks of it, before the first claim; raises to refuse the run."""
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A `Work` that holds something open for the whole run, connections for example."""
+
+    async def aclose(self) -> None:
+        """Close it; called once, at the end of the run."""
+        ...
 
 
 class Team:
@@ -162,6 +171,9 @@ class Team:
             return report
         finally:
             with anyio.CancelScope(shield=True):
+                if isinstance(self._work, Closing):
+                    with anyio.move_on_after(LAST_WRITE_S):
+                        await self._work.aclose()
                 await anyio.to_thread.run_sync(_close, roster, processes, lock)
             self._ended.set()
 

@@ -13,7 +13,7 @@ import anyio.to_thread
 from runner.board.task import Task
 from runner.core.layout import Layout
 from runner.core.settings import Settings
-from runner.team.outcome import HandedBack, Outcome, reason
+from runner.team.outcome import HandedBack, LimitReached, Outcome, reason
 from runner.team.types import Assignment, Mail, Teammate
 from runner.work.admission import Admission, Equipment, Refusal
 from runner.work.attempt import Attempt, Means
@@ -22,7 +22,6 @@ from runner.work.checkout import Checkout
 from runner.work.children import Children
 from runner.work.command_engine import run_command_task
 from runner.work.deadline import Deadline
-from runner.work.earlier import earlier_end
 from runner.work.history import History
 from runner.work.identity import Identity, with_identity
 from runner.work.ledger import Ledger
@@ -33,10 +32,12 @@ from runner.work.processes.commands import Leftovers
 from runner.work.prompt import assignment, system_prompt
 from runner.work.redact import Redactor, redacted, redacting
 from runner.work.results.contract import ResultContract
+from runner.work.resume import look_back, take_up
 from runner.work.roll import Roll
 from runner.work.shared import Shared, open_record
 from runner.work.subagents import with_subagents
 from runner.work.transcript import Transcript, message_transcript, task_transcript
+from runner.work.turns import turns_as_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,10 @@ class AgentWork:
     @property
     def admission(self) -> Admission:
         return self.shared.admission
+
+    async def aclose(self) -> None:
+        """Close the connections to the providers of models."""
+        await self.shared.models.aclose()
 
     async def __call__(self, assigned: Assignment, teammate: Teammate) -> Outcome:
         redact = self.shared.redact
@@ -85,8 +90,9 @@ class AgentWork:
         task = attempt.means.task
         timeout_s = (task.timeout_s if task else None) or self.shared.settings.limits.timeout_s
         outcome = await run_attempt(attempt, timeout_s)
+        limit = {"limit": outcome.limit} if isinstance(outcome, LimitReached) else {}
         await attempt.means.transcript.write(
-            "end", outcome=type(outcome).__name__, why=reason(outcome)
+            "end", outcome=type(outcome).__name__, why=reason(outcome), **limit
         )
         return outcome
 
@@ -126,8 +132,26 @@ class AgentWork:
     async def begin(self, means: Means, equipment: Equipment) -> Attempt:
         """An attempt whose history holds all that goes before the first request.
 
-        That is carried turns, the identity, the assignment.
+        That is what an earlier attempt or the last task has left, the identity, the assignment.
         """
+        past = await anyio.to_thread.run_sync(look_back, self.shared.layout, means)
+        if past.resumed is not None:
+            await open_record(means, equipment, carried=0)
+            attempt = await take_up(means, past.resumed)
+        else:
+            attempt = await self._begin_anew(means, equipment)
+        if means.task is not None and means.contract is not None:
+            wording = partial(
+                assignment,
+                contract=means.contract,
+                workspace=means.workspace.root,
+                earlier=past.words,
+            )
+            await attempt.assign(wording(means.task), again=wording)
+        return attempt
+
+    async def _begin_anew(self, means: Means, equipment: Equipment) -> Attempt:
+        """With the history of the last task, if that is carried on, and the identity if short."""
         carried = recall(means, self.shared.settings)
         history = carried.history if carried else History()
         await open_record(
@@ -135,23 +159,14 @@ class AgentWork:
             equipment,
             carried=len(history),
             carriedFrom=str(carried.transcript) if carried else None,
+            carriedBytes=carried.size if carried else None,
         )
-        if means.task is None or means.contract is None:
-            return Attempt(means=means, history=history)
-        known = with_identity(history.turns, Identity.of(means.teammate))
-        inserted = len(known) > len(history)
-        if inserted:
+        known = with_identity(history.turns, Identity.of(means.teammate)) if means.task else ()
+        if len(known) > len(history):
             means.emit("identity.injected", messages=len(history))
+            await means.transcript.write("identity", turns=turns_as_json(known))
             history = History(known)
-        attempt = Attempt(means=means, history=history)
-        wording = partial(
-            assignment,
-            contract=means.contract,
-            workspace=means.workspace.root,
-            earlier=await anyio.to_thread.run_sync(earlier_end, self.shared.layout, means.task),
-        )
-        await attempt.assign(wording(means.task), again=wording)
-        return attempt
+        return Attempt(means=means, history=history)
 
 
 def agent_work(
@@ -168,7 +183,7 @@ def agent_work(
     settings. `home` is the home directory whose agents count, by default this user's.
     """
     environ = os.environ if environ is None else environ
-    models = Models(settings, base_dir=layout.root, given=model)
+    models = Models(settings, base_dir=layout.root, given=model, environ=environ)
     return AgentWork(
         shared=Shared(
             layout=layout,

@@ -180,7 +180,7 @@ class _Shortening:
         try:
             reply = await attempt.means.ask(request)
         except (ModelRejected, ContextOverflow) as error:
-            if isinstance(error, ModelRejected) and error.status in (401, 403):
+            if isinstance(error, ModelRejected) and error.is_about_account:
                 raise
             self.why = f"the request for a summary of it was refused: {error}"
             return None

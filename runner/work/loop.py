@@ -20,6 +20,7 @@ from runner.work.ledger import BudgetReached
 from runner.work.messages import ModelReply
 from runner.work.prompt import reminder
 from runner.work.repeats import FAIL_AT, NUDGE
+from runner.work.resume import judge_again
 from runner.work.tools.talk import SEND_MESSAGE
 
 
@@ -41,6 +42,11 @@ async def run_with_children(attempt: Attempt) -> Outcome:
 
 async def run_turns(attempt: Attempt) -> Outcome:
     """The turns of an attempt, a message turn or a subagent, from top to bottom."""
+    if attempt.handed_in is not None:
+        await judge_again(attempt, attempt.handed_in)
+    if attempt.ended is not None:
+        return attempt.ended
+
     while True:
         # the claim may be gone, a stop asked for, a limit reached
         if (barred := await _barred(attempt)) is not None:
@@ -99,7 +105,7 @@ async def _ask(attempt: Attempt) -> ModelReply | Outcome:
         return HandedBack(reason=means.redact(str(error)))
     except ModelRejected as error:
         text = means.redact(str(error))
-        if error.status in (401, 403):
+        if error.is_about_account:
             return HandedBack(reason=text, stop_claiming=True)
         return Failed(error=text)
     except ModelError as error:

@@ -27,7 +27,7 @@ ANN = Claimant(name="ann", role="coder")
 def admission(stage: Stage, **settings: Any) -> Admission:
     chosen = replace(Settings(), **settings)
     given = None if "model" in settings else ScriptedModel()
-    models = Models(chosen, base_dir=stage.root, given=given)
+    models = Models(chosen, base_dir=stage.root, given=given, environ={})
     return Admission(stage.layout, chosen, models, home=stage.root / "home")
 
 
@@ -134,7 +134,7 @@ async def test_a_choice_is_remembered_within_a_look(stage: Stage) -> None:
         ({"run": "true"}, {"isolation": True}, "isolation in the settings"),
         ({"schema": {"type": "flot"}}, {}, "the schema of the task cannot be used"),
         ({}, {"schema": {"elements": 1}}, "the schema in team.yaml cannot be used"),
-        ({}, {"model": "openai/x"}, "provider openai is not part of this version"),
+        ({}, {"model": "openai/x"}, "no key: set OPENAI_API_KEY"),
     ],
 )
 async def test_what_cannot_be_done_here_is_refused_with_the_reason(

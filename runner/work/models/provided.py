@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from runner.errors import ModelRejected, ModelUnavailable
+from runner.errors import ModelRejected
 from runner.work.messages import ModelReply, ModelRequest
 from runner.work.models.catalog import Known
 from runner.work.models.connection import Connection
@@ -113,7 +113,8 @@ class ProvidedModel:
                 self._terms = self._terms.also(less)
             except self._connection.login_errors as error:
                 where = self._connection.key
-                raise ModelUnavailable(f"{self.name}: {where} cannot be used: {error}") from error
+                text = f"{self.name}: {where} cannot be used: {error}"
+                raise ModelRejected(text, status=401) from error
             else:
                 await self._ask_window(client)
                 return replace(reply, usd=self._known.usd_of(reply))
