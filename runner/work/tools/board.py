@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 import anyio.to_thread
 
-from runner.agents.effective import excess
+from runner.agents.effective import SpawnPolicy, excess
 from runner.board.snapshot import State
 from runner.core.files import encode_json
 from runner.core.ids import key_of, order_key, safe_name
 from runner.core.tool_names import TOOLS
-from runner.errors import ToolError
+from runner.errors import RunnerError, ToolError
 from runner.work.json_values import as_json
 from runner.work.messages import ToolSpec
 from runner.work.results.jtd import SchemaInvalid
@@ -36,22 +38,39 @@ async def _create_task(arguments: Mapping[str, Any], context: ToolContext) -> st
     await _check_blockers(fields, context)
     if "owner" in fields:
         safe_name("owner", fields["owner"])
-    if "agent" not in fields and _is_limited(own):
-        # without a name it would run with whatever agent its claimer has
-        fields["agent"] = own.name
-    if "agent" in fields:
-        named = await anyio.to_thread.run_sync(context.find_agent, fields["agent"])
-        if more := excess(named, own):
-            raise ToolError(
-                f"a created task never has more rights than its creator: agent {named.name!r} may "
-                f"use {more}, which you may not; name an agent without it"
-            )
+    if "agent" in fields or _is_limited(own):
+        choose = partial(_agent_for, fields, context)
+        fields["agent"] = await anyio.to_thread.run_sync(choose)
     task = await context.teammate.board.add(fields, by=context.teammate.name)
     return f"created task #{task.id}: {task.subject}"
 
 
 def _is_limited(agent: EffectiveAgent) -> bool:
-    return bool(agent.commands) or set(agent.tools) != set(TOOLS)
+    return (
+        bool(agent.commands)
+        or set(agent.tools) != set(TOOLS)
+        or SpawnPolicy(allowed="*").exceeds(agent.spawns)
+    )
+
+
+def _agent_for(fields: Mapping[str, Any], context: ToolContext) -> str:
+    """The agent that the new task names: without a name it would run with that of its claimer.
+
+    Where none is asked for that is the one named like the role, else the creator's own. Raises:
+    ToolError, when it may do more than the creator.
+    """
+    own, role = context.agent, fields.get("required_role")
+    if "agent" not in fields and role:
+        with contextlib.suppress(RunnerError):
+            if not excess(named := context.find_agent(role), own):
+                return named.name
+    named = context.find_agent(fields.get("agent", own.name))
+    if more := excess(named, own):
+        raise ToolError(
+            f"a created task never has more rights than its creator: agent {named.name!r} may "
+            f"use {more}, which you may not; name an agent without it"
+        )
+    return named.name
 
 
 def _check_schema(fields: Mapping[str, Any]) -> None:
@@ -136,7 +155,12 @@ CREATE_TASK = Tool(
                 "items": _ID,
                 "description": "Tasks that must be completed before.",
             },
-            agent={"type": "string", "description": "Agent definition to use."},
+            agent={
+                "type": "string",
+                "description": (
+                    "Agent definition to use; without it one that may do no more than you."
+                ),
+            },
             required_role={"type": "string", "description": "Only this role may claim it."},
             owner={"type": "string", "description": "Only this teammate may claim it."},
             priority={

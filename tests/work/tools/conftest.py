@@ -54,6 +54,8 @@ class Bench:
 
 AGENTS = {
     "task": make_agent("task"),
+    "chief": make_agent("chief", spawns="*", has_spawns=True),
+    "picky": make_agent("picky", spawns=("reader",), has_spawns=True),
     "coder": make_agent("coder", ("read", "write", "create_task", "submit_result")),
     "reader": make_agent("reader", ("read", "submit_result")),
     "git": make_agent("git", ("bash(git:*)", "create_task", "submit_result")),

@@ -26,6 +26,7 @@ def use(bench: Bench, name: str) -> None:
 
 
 async def test_a_task_is_created_as_a_file(bench: Bench) -> None:
+    use(bench, "chief")
     said = await bench(
         "create_task", subject="Write it", description="All of it", priority=2, verify=["true"]
     )
@@ -35,7 +36,7 @@ async def test_a_task_is_created_as_a_file(bench: Bench) -> None:
     first, second = task_file(bench, 1), task_file(bench, 2)
     assert (first["subject"], first["priority"], first["verify"]) == ("Write it", 2, ["true"])
     assert first["status"] == "pending"
-    assert "agent" not in first
+    assert "agent" not in first  # its creator may do everything
     assert second["blockedBy"] == [1]
 
 
@@ -96,9 +97,29 @@ async def test_a_task_of_a_limited_agent_runs_with_that_agent(bench: Bench) -> N
     assert task_file(bench, 1)["agent"] == "coder"
 
 
+async def test_a_task_of_an_agent_with_limited_spawns_starts_no_more_than_that(
+    bench: Bench,
+) -> None:
+    for creator in ("task", "picky"):
+        use(bench, creator)
+        await bench("create_task", subject="x")
+
+    assert [task_file(bench, number)["agent"] for number in (1, 2)] == ["task", "picky"]
+
+
+async def test_a_task_for_a_role_runs_with_the_agent_of_its_name_if_that_may_no_more(
+    bench: Bench,
+) -> None:
+    for role in ("reader", "starter", "painter"):
+        await bench("create_task", subject="x", required_role=role)
+
+    found = [task_file(bench, number)["agent"] for number in (1, 2, 3)]
+    assert found == ["reader", "task", "task"]
+
+
 async def test_an_unknown_agent_is_refused_with_the_names_there_are(bench: Bench) -> None:
     with pytest.raises(
-        ToolError, match=r'Unknown agent "nobody"\. Available: coder, git, gitlog, reader'
+        ToolError, match=r'Unknown agent "nobody"\. Available: chief, coder, git, gitlog'
     ):
         await bench("create_task", subject="x", agent="nobody")
 
