@@ -9,7 +9,7 @@ from typing import Any
 
 from runner.core.ids import key_of
 from runner.errors import ModelRejected
-from runner.work.messages import Asker, ModelReply, ModelRequest, Stop, ToolCall
+from runner.work.messages import Asker, ModelReply, ModelRequest, Native, Stop, ToolCall
 from runner.work.models.exhausted import last_refusal, turns_text
 
 Step = ModelReply | BaseException
@@ -46,6 +46,12 @@ def submit(data: Any) -> ModelReply:
 def give_up(error: str) -> ModelReply:
     """A turn that declares the task as not possible."""
     return call("submit_result", error=error)
+
+
+def think(thinking: str, reply: ModelReply) -> ModelReply:
+    """A turn with thinking in front. Only a `FakeServer` shows it, in the form of its API."""
+    block = {"thinking": thinking}
+    return replace(reply, native=Native(form="thinking", model="", blocks=(block,)))
 
 
 class ScriptExhausted(ModelRejected):

@@ -1,0 +1,424 @@
+"""Anthropic's messages API, as strict as the strictest of its hosts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from runner.testing.wires.base import (
+    BadRequest,
+    Event,
+    Heard,
+    Json,
+    TurnsBuilder,
+    need,
+    need_keys,
+    need_text,
+    need_tool,
+    pieces,
+    raw_arguments,
+    seal,
+    thoughts,
+    tokens_in,
+    tokens_out,
+)
+from runner.work.messages import ModelReply, ToolCall, ToolResult
+
+_KEYS = (
+    "model max_tokens messages system tools tool_choice thinking stream metadata stop_sequences "
+    "temperature top_p top_k service_tier cache_control output_config"
+).split()
+_BLOCK_KEYS = {
+    "text": ("type", "text", "cache_control"),
+    "tool_use": ("type", "id", "name", "input", "cache_control"),
+    "tool_result": ("type", "tool_use_id", "content", "is_error", "cache_control"),
+    "thinking": ("type", "thinking", "signature"),
+    "redacted_thinking": ("type", "data"),
+}
+_OF_ROLE = {
+    "user": ("text", "tool_result"),
+    "assistant": ("text", "tool_use", "thinking", "redacted_thinking"),
+}
+_THINKING = ("thinking", "redacted_thinking")
+_CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_MAX_BREAKPOINTS = 4
+_LEAST_BUDGET = 1024
+_STOPS = {
+    "end": "end_turn",
+    "tool_calls": "tool_use",
+    "length": "max_tokens",
+    "refusal": "refusal",
+    "other": "pause_turn",
+}
+_ERRORS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
+
+
+class AnthropicWire:
+    """`POST /v1/messages`."""
+
+    form = "anthropic"
+
+    def __init__(self) -> None:
+        self._said: list[list[Json]] = []
+
+    def check(self, body: Json) -> None:
+        need_keys(body, "body", _KEYS, ("model", "max_tokens", "messages"))
+        limit = body["max_tokens"]
+        need(isinstance(limit, int) and limit > 0, "max_tokens: Input should be greater than 0")
+        messages = body["messages"]
+        if not isinstance(messages, list) or not messages:
+            raise BadRequest("messages: at least one message is required")
+        self._check_system(body.get("system"))
+        _check_tools(body, uses_tools='"tool_use"' in json.dumps(messages))
+        _check_thinking(body)
+        _check_roles(messages)
+        open_calls: list[str] = []
+        seen: set[str] = set()
+        for at, message in enumerate(messages):
+            open_calls = _check_message(at, message, open_calls, seen)
+        self._check_thoughts(messages, enabled=_thinks(body))
+        need(
+            _breakpoints(body) <= _MAX_BREAKPOINTS,
+            "A maximum of 4 blocks with cache_control may be provided",
+        )
+
+    def _check_system(self, system: object) -> None:
+        if isinstance(system, list):
+            for at, block in enumerate(system):
+                _check_block(block, f"system.{at}", ("text",))
+        elif system is not None:
+            need_text(system, "system")
+
+    def _check_thoughts(self, messages: list[Json], *, enabled: bool) -> None:
+        """Signed thinking comes back as it was said; that of the latest turn comes back whole."""
+        for at, message in enumerate(messages):
+            for where, block in _blocks(message, at):
+                if block["type"] == "thinking":
+                    sealed = seal(block["thinking"])
+                    need(
+                        block["signature"] == sealed,
+                        f"{where}: Invalid `signature` in `thinking` block",
+                    )
+        latest_at = [at for at, one in enumerate(messages) if one["role"] == "assistant"][-1:]
+        if not latest_at or not enabled:
+            return
+        (at,) = latest_at
+        latest = [block for _, block in _blocks(messages[at], at)]
+        said = [one for one in self._said if _uses(one) and _uses(one) == _uses(latest)]
+        if not said or any(_thinking_of(one) == _thinking_of(latest) for one in said):
+            return
+        need(
+            _thinking_of(latest),
+            f"messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+            f"`{latest[0]['type']}`. When `thinking` is enabled, a final `assistant` message must "
+            "start with a thinking block",
+        )
+        raise BadRequest(
+            f"messages.{at}: `thinking` or `redacted_thinking` blocks in the latest assistant "
+            "message cannot be modified. These blocks must remain as they were"
+        )
+
+    def heard(self, body: Json) -> Heard:
+        turns = TurnsBuilder()
+        for at, message in enumerate(body["messages"]):
+            for _, block in _blocks(message, at):
+                match block["type"]:
+                    case "text" if message["role"] == "user":
+                        turns.told(block["text"])
+                    case "text":
+                        turns.said(block["text"])
+                    case "tool_use":
+                        call = ToolCall(
+                            id=block["id"], name=block["name"], arguments=block["input"]
+                        )
+                        turns.said(calls=[call])
+                    case "tool_result":
+                        call_id = block["tool_use_id"]
+                        result = ToolResult(
+                            call_id=call_id,
+                            name=turns.name_of(call_id),
+                            text=_text_of(block["content"]),
+                            is_error=bool(block.get("is_error")),
+                        )
+                        turns.told(results=[result])
+        return Heard(system=_text_of(body.get("system") or ""), turns=turns.turns)
+
+    def message(self, reply: ModelReply, body: Json, number: int) -> Json:
+        content: list[Json] = []
+        if _thinks(body):
+            content += [
+                {"type": "thinking", "thinking": text, "signature": seal(text)}
+                for text in thoughts(reply)
+            ]
+        if reply.text:
+            content.append({"type": "text", "text": reply.text})
+        content += [
+            {"type": "tool_use", "id": call.id, "name": call.name, "input": raw_arguments(call)}
+            for call in reply.calls
+        ]
+        self._said.append(content)
+        going_in = reply.input_tokens or tokens_in(body)
+        return {
+            "id": f"msg_{number}",
+            "type": "message",
+            "role": "assistant",
+            "model": body["model"],
+            "content": content,
+            "stop_reason": _STOPS[reply.stop],
+            "stop_sequence": None,
+            "usage": {
+                "input_tokens": going_in - reply.cached_tokens - reply.cache_write_tokens,
+                "cache_read_input_tokens": reply.cached_tokens,
+                "cache_creation_input_tokens": reply.cache_write_tokens,
+                "output_tokens": reply.output_tokens or tokens_out(reply),
+            },
+        }
+
+    def events(self, message: Json, body: Json) -> Iterator[Event]:
+        usage = message["usage"]
+        begun = {
+            **message,
+            "content": [],
+            "stop_reason": None,
+            "usage": {**usage, "output_tokens": 1},
+        }
+        yield _event("message_start", message=begun)
+        yield _event("ping")
+        for index, block in enumerate(message["content"]):
+            yield from _block_events(index, block)
+        stop = {key: message[key] for key in ("stop_reason", "stop_sequence")}
+        out = {"output_tokens": usage["output_tokens"]}
+        yield _event("message_delta", delta=stop, usage=out)
+        yield _event("message_stop")
+
+    def whole(self, message: Json) -> Json:
+        content = [
+            {**block, "input": _object(block["input"])} if block["type"] == "tool_use" else block
+            for block in message["content"]
+        ]
+        return {**message, "content": content}
+
+    def error(self, status: int, message: str, code: str | None = None) -> Json:
+        kind = _ERRORS.get(status, "api_error")
+        return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
+
+    def overflow(self, tokens: int, window: int) -> BadRequest:
+        return BadRequest(f"prompt is too long: {tokens} tokens > {window} maximum")
+
+    def broken_off(self, message: str) -> Event:
+        return _event("error", error={"type": "overloaded_error", "message": message})
+
+
+def _check_tools(body: Json, *, uses_tools: bool) -> None:
+    tools = body.get("tools") or []
+    need(
+        tools or not uses_tools,
+        "Requests which include `tool_use` or `tool_result` blocks must define tools",
+    )
+    names: set[str] = set()
+    for at, tool in enumerate(tools):
+        where = f"tools.{at}"
+        known = ("name", "description", "input_schema", "cache_control", "type", "strict")
+        need_keys(tool, where, known, ("name", "input_schema"))
+        need_tool(tool["name"], tool["input_schema"], where, names)
+    choice = body.get("tool_choice")
+    if choice is None:
+        return
+    need_keys(choice, "tool_choice", ("type", "name", "disable_parallel_tool_use"), ("type",))
+    kind = choice["type"]
+    need(kind in ("auto", "any", "tool", "none"), f"tool_choice: unknown type {kind!r}")
+    need(tools, "tool_choice may only be specified while providing tools")
+    forced = kind in ("any", "tool")
+    need(
+        not (forced and _thinks(body)),
+        "Thinking may not be enabled when tool_choice forces tool use.",
+    )
+    need(kind != "tool" or choice.get("name") in names, "tool_choice: no such tool")
+
+
+def _check_thinking(body: Json) -> None:
+    thinking = body.get("thinking")
+    if thinking is None:
+        return
+    known = ("type", "budget_tokens", "display")
+    kind = need_keys(thinking, "thinking", known, ("type",))["type"]
+    need(kind in ("enabled", "adaptive", "disabled"), f"thinking: unknown type {kind!r}")
+    if kind == "enabled":
+        budget = thinking.get("budget_tokens")
+        enough = isinstance(budget, int) and budget >= _LEAST_BUDGET
+        need(enough, f"thinking.enabled.budget_tokens: Input should be at least {_LEAST_BUDGET}")
+        need(
+            body["max_tokens"] > (budget or 0),
+            "`max_tokens` must be greater than `thinking.budget_tokens`",
+        )
+    warm = kind == "disabled" or body.get("temperature", 1) == 1
+    need(warm, "`temperature` may only be set to 1 when thinking is enabled")
+
+
+def _thinks(body: Json) -> bool:
+    return (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
+
+
+def _check_roles(messages: list[Any]) -> None:
+    before = "assistant"
+    for at, message in enumerate(messages):
+        need_keys(message, f"messages.{at}", ("role", "content"), ("role", "content"))
+        role = message["role"]
+        need(role in _OF_ROLE, f"messages.{at}.role: Input should be 'user' or 'assistant'")
+        need(role != before, f'messages.{at}: roles must alternate between "user" and "assistant"')
+        before = role
+    need(
+        before == "user",
+        "This model does not support assistant message prefill. The conversation must end with a "
+        "user message.",
+    )
+
+
+def _check_message(at: int, message: Json, open_calls: list[str], seen: set[str]) -> list[str]:
+    """Judge one message; the ids of its calls, which wait for results."""
+    role, content = message["role"], message["content"]
+    if not isinstance(content, list):
+        need_text(content, f"messages.{at}.content")
+    need(content, f"messages.{at}: all messages must have non-empty content")
+    blocks = list(_blocks(message, at))
+    for where, block in blocks:
+        _check_block(block, where, _OF_ROLE[role])
+    kinds = [block["type"] for _, block in blocks]
+    results = [block["tool_use_id"] for _, block in blocks if block["type"] == "tool_result"]
+    if role == "user":
+        _check_results(at, results, open_calls)
+        first = kinds[: len(results)] == ["tool_result"] * len(results)
+        need(first, f"messages.{at}: `tool_result` blocks must come first in the content")
+    calls = [block["id"] for _, block in blocks if block["type"] == "tool_use"]
+    for call in calls:
+        need(call not in seen, f"messages.{at}: `tool_use` ids must be unique: {call}")
+        seen.add(call)
+    return calls
+
+
+def _check_results(at: int, results: list[str], calls: list[str]) -> None:
+    missing = [call for call in calls if call not in results]
+    need(
+        not missing,
+        f"messages.{at - 1}: `tool_use` ids were found without `tool_result` blocks immediately "
+        f"after: {', '.join(missing)}. Each `tool_use` block must have a corresponding "
+        "`tool_result` block in the next message.",
+    )
+    unknown = [result for result in results if result not in calls]
+    need(
+        not unknown,
+        f"messages.{at}: unexpected `tool_use_id` found in `tool_result` blocks: "
+        f"{', '.join(unknown)}. Each `tool_result` block must have a corresponding `tool_use` "
+        "block in the previous message.",
+    )
+    need(
+        results == calls, f"messages.{at}: each tool_use must have a single result, in their order"
+    )
+
+
+def _check_block(block: object, where: str, kinds: tuple[str, ...]) -> None:
+    kind = block.get("type") if isinstance(block, dict) else None
+    if kind not in kinds:
+        raise BadRequest(f"{where}: Input tag {kind!r} found, expected one of {', '.join(kinds)}")
+    optional = ("cache_control", "is_error")
+    required = [key for key in _BLOCK_KEYS[kind] if key not in optional]
+    found = need_keys(block, where, _BLOCK_KEYS[kind], required)
+    if kind == "text":
+        need_text(found["text"], where)
+    elif kind == "tool_use":
+        need(
+            _CALL_ID.fullmatch(str(found["id"])),
+            f"{where}.id: String should match '{_CALL_ID.pattern}'",
+        )
+        need(isinstance(found["input"], dict), f"{where}.input: Input should be a valid dictionary")
+        need_text(found["name"], f"{where}.name")
+    elif kind == "tool_result" and isinstance(found["content"], list):
+        for at, inner in enumerate(found["content"]):
+            _check_block(inner, f"{where}.content.{at}", ("text",))
+    elif kind == "tool_result":
+        need_text(found["content"], f"{where}.content")
+
+
+def _breakpoints(value: object) -> int:
+    """How many cache breakpoints there are, anywhere. Raises: BadRequest, for an odd one."""
+    if isinstance(value, list):
+        return sum(_breakpoints(inner) for inner in value)
+    if not isinstance(value, dict):
+        return 0
+    mark = value.get("cache_control")
+    if mark is not None:
+        need_keys(mark, "cache_control", ("type", "ttl"), ("type",))
+        need(mark["type"] == "ephemeral", "cache_control.type: Input should be 'ephemeral'")
+    inner = (one for key, one in value.items() if key not in ("input", "input_schema"))
+    return (mark is not None) + sum(_breakpoints(one) for one in inner)
+
+
+def _blocks(message: Json, at: int) -> Iterator[tuple[str, Json]]:
+    content = message["content"]
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    for index, block in enumerate(content):
+        yield f"messages.{at}.content.{index}", block
+
+
+def _uses(blocks: list[Json]) -> list[tuple[str, Json]]:
+    return [
+        (block["name"], _object(block["input"])) for block in blocks if block["type"] == "tool_use"
+    ]
+
+
+def _thinking_of(blocks: list[Json]) -> list[Json]:
+    return [block for block in blocks if block["type"] in _THINKING]
+
+
+def _object(arguments: Any) -> Json:
+    """The input of a call as an object; that of a broken one is empty, as the API has it."""
+    try:
+        value = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _text_of(content: str | list[Json]) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(block["text"] for block in content)
+
+
+def _block_events(index: int, block: Json) -> Iterator[Event]:
+    empty: dict[str, Json] = {
+        "text": {"text": ""},
+        "thinking": {"thinking": "", "signature": ""},
+        "tool_use": {"input": {}},
+    }
+    kind = block["type"]
+    yield _event("content_block_start", index=index, content_block={**block, **empty.get(kind, {})})
+    deltas: list[Json] = []
+    if kind == "text":
+        deltas = [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]
+    elif kind == "thinking":
+        deltas = [
+            {"type": "thinking_delta", "thinking": piece} for piece in pieces(block["thinking"])
+        ]
+        deltas.append({"type": "signature_delta", "signature": block["signature"]})
+    elif kind == "tool_use":
+        parts = ["", *pieces(block["input"])]
+        deltas = [{"type": "input_json_delta", "partial_json": part} for part in parts]
+    for delta in deltas:
+        yield _event("content_block_delta", index=index, delta=delta)
+    yield _event("content_block_stop", index=index)
+
+
+def _event(kind: str, **fields: Any) -> Event:
+    return kind, json.dumps({"type": kind, **fields})
