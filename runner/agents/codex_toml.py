@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from runner.agents.definition import AgentDefinition, ParsedAgent, Source, read_
 from runner.agents.fields import KNOWN_KEYS
 from runner.agents.frontmatter import BLANK, FrontMatter, decode, names_in
 from runner.agents.parsed import Parsed
-from runner.core.tool_names import READ_ONLY
+from runner.core.tool_names import NOT_BUILT, READ_ONLY, canonical
 from runner.errors import AgentFileInvalid
 
 _INSTRUCTIONS, _EFFORT = "developer_instructions", "model_reasoning_effort"
@@ -30,10 +30,18 @@ _WRITING = {
 }
 # Settings of Codex that mean nothing here and are no mistake.
 _FOREIGN = frozenset(
-    "approval_policy features instructions mcp_servers model_context_window model_provider "
-    "model_providers model_reasoning_summary model_verbosity nickname_candidates permissions "
-    "personality sandbox_workspace_write service_tier skills web_search".split()
+    "approval_policy approvals_reviewer apps background_terminal_max_timeout compact_prompt "
+    "disable_response_storage file_opener hide_agent_reasoning history hooks instructions "
+    "mcp_servers model_auto_compact_token_limit model_catalog_json model_context_window "
+    "model_instructions_file model_max_output_tokens model_provider model_providers "
+    "model_reasoning_summary model_supports_reasoning_summaries model_verbosity "
+    "nickname_candidates notify oss_provider otel personality plan_mode_reasoning_effort plugins "
+    "profile profiles project_doc_max_bytes projects review_model sandbox_workspace_write "
+    "service_tier shell_environment_policy show_raw_agent_reasoning skills "
+    "tool_output_token_limit tui web_search".split()
 )
+# Those that are tables with settings of the whole program, and limits if they are anything else.
+_FOREIGN_TABLES = frozenset("agents features permissions tools".split())
 _SEPARATOR = re.compile(r"[_-]([a-z])")
 _KEY_LINE = re.compile(r"[ \t]*([A-Za-z0-9_-]+)[ \t]*=")
 _AT_LINE = re.compile(r" \(at line (\d+), column \d+\)\Z")
@@ -52,7 +60,9 @@ def parse_codex_agent(data: bytes, file: str, source: Source) -> ParsedAgent:
     except AgentFileInvalid as error:
         names = names_in(data)
         return Parsed(file=file, reason=error.reason, line=error.line, names=names)
+    foreign = tuple(key for key in values if _is_foreign(key, values[key]))
     parsed = read_agent(front, file, source)
+    parsed = replace(parsed, foreign_keys=(*parsed.foreign_keys, *foreign))
     if limited and parsed.definition is not None:
         return replace(parsed, definition=_only_reading(parsed.definition))
     return parsed
@@ -97,9 +107,7 @@ def _front_matter(
     fields: dict[str, Any] = {}
     repeated = []
     for key, value in values.items():
-        if key in _FOREIGN or key in _READ_ONLY or key in (_INSTRUCTIONS, _EFFORT):
-            continue
-        if key == "tools" and isinstance(value, dict):  # switches of Codex, not a list of tools
+        if key in _READ_ONLY or key in (_INSTRUCTIONS, _EFFORT) or _is_foreign(key, value):
             continue
         known = _SEPARATOR.sub(lambda match: match[1].upper(), key)
         name = known if known in KNOWN_KEYS else key
@@ -119,7 +127,25 @@ def _front_matter(
         body=body.strip(BLANK),
         fallback=False,
         warnings=warnings,
+        lost_limits=tuple(_lost_switches(values)),
     )
+
+
+def _is_foreign(key: str, value: Any) -> bool:
+    return key in _FOREIGN or (key in _FOREIGN_TABLES and isinstance(value, dict))
+
+
+def _lost_switches(values: Mapping[str, Any]) -> Iterator[str]:
+    """Reasons why the tables with switches of Codex may say more than is read here."""
+    tools, features = values.get("tools"), values.get("features")
+    for name in tools if isinstance(tools, dict) else ():
+        if canonical(name) not in NOT_BUILT and not name.startswith("web_search"):
+            yield (
+                f"`{name[:60]}` in the table `tools` limits nothing here; "
+                "did you mean a list `tools` or `disallowedTools`?"
+            )
+    if isinstance(features, dict) and features.get("shell_tool") is False:
+        yield '`shell_tool` limits nothing here; did you mean `disallowedTools = ["bash"]`?'
 
 
 def _plain(value: Any) -> Any:

@@ -15,7 +15,7 @@ from runner.agents.frontmatter import (
     refuse_repeated,
 )
 from runner.agents.parsed import Parsed
-from runner.agents.rules import ToolRule, read_rules, rules_of_limit
+from runner.agents.rules import ToolRule, means_all, read_rules, rules_of_limit
 from runner.errors import AgentFileInvalid, BundledAgentBroken
 
 Source = Literal["bundled", "user", "project"]
@@ -60,7 +60,8 @@ class AgentDefinition:
     def tool_rules(self) -> tuple[ToolRule, ...] | None:
         """The entries of `tools`, with parts in parentheses put together; None is every tool."""
         items = self.tools if self.written_tools is None else self.written_tools
-        return None if items is None else read_rules(items)
+        rules = () if items is None else read_rules(items)
+        return None if items is None or means_all(rules) else rules
 
     @property
     def disallowed_rules(self) -> tuple[ToolRule, ...]:
@@ -148,6 +149,7 @@ def read_agent(front: FrontMatter, file: str, source: Source) -> ParsedAgent:
 
 def _definition(fields: Fields, body: str, source: Source) -> AgentDefinition:
     """Raises: AgentFileInvalid."""
+    fields.refuse_remote()
     name, description = fields.text("name"), fields.text("description")
     written, disallowed = fields.tools(), fields.disallowed_tools()
     if "*" in disallowed:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from runner.agents.bash_patterns import all_covered, read_pattern
 from runner.agents.definition import AgentDefinition
-from runner.agents.rules import ToolRule
+from runner.agents.rules import ToolRule, read_rules
 from runner.core.tool_names import LOOP_TOOLS, READ_ONLY, TOOLS, is_known, missing
 
 Patterns = tuple[str, ...]
@@ -156,6 +156,9 @@ class _Rights:
         named: SpawnPolicy | None = None
         if rules is None:
             self.names = set(TOOLS)
+            for rule in read_rules(definition.written_tools or ()):
+                if rule.name != "*":
+                    self._granted(rule)
         else:
             granted = [found for rule in rules if (found := self._granted(rule)) is not None]
             self.names = {rule.name for rule in granted}

@@ -14,19 +14,21 @@ WORKTREE = "worktree"
 THINKING_LEVELS = ("inherit", "off", "minimal", "low", "medium", "high", "xhigh")
 KNOWN_KEYS = frozenset(
     "name description tools spawns model thinkingLevel thinking output blocking "
-    "disallowedTools maxTurns isolation permissionMode".split()
+    "disallowedTools maxTurns max_turns isolation permissionMode kind".split()
 )
 # Keys of other tools that mean nothing here and are no mistake.
 FOREIGN_KEYS = frozenset(
     "argumentHint author background category color developerInstructions effort hooks icon "
-    "initialPrompt license mcpServers memory metadata skills tags temperature title version".split()
+    "initialPrompt license mcpServers mcp_servers memory metadata skills tags temperature "
+    "timeoutMins timeout_mins title version".split()
 )
 # Those of Claude Code; all but `plan` are about questions to a person, and nobody is asked here.
 _PERMISSION_MODES = frozenset(
     ["", "plan", "default", "manual", "acceptedits", "auto", "dontask", "bypasspermissions"]
 )
+_MAX_TURNS = ("maxTurns", "max_turns")  # the second one is that of Gemini CLI
 # What stands below these is not about the tools of the agent.
-_OWN_KEYS_BELOW = frozenset({"output", "hooks", "mcpServers"})
+_OWN_KEYS_BELOW = frozenset({"output", "hooks", "mcpServers", "mcp_servers"})
 _NO_ISOLATION = frozenset({"", "none", "false"})
 _QUOTE = "put it in quotes if it is meant as text"
 _MEANT = {"allowedtools": "tools"} | {key.lower(): key for key in KNOWN_KEYS}
@@ -183,14 +185,27 @@ class Fields:
         return None
 
     def max_turns(self) -> int | None:
-        value = self.fields.get("maxTurns")
+        key, *others = [key for key in _MAX_TURNS if self.has(key)] or _MAX_TURNS[:1]
+        if others:
+            raise self._invalid(
+                key, f"`{key}` and `{others[0]}` mean the same: it cannot be told which counts"
+            )
+        value = self.fields.get(key)
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
             value = int(value)
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             return value
         if value is not None:
-            self._drop("maxTurns", "it is a number above zero")
+            self._drop(key, "it is a number above zero")
         return None
+
+    def refuse_remote(self) -> None:
+        """Raises: AgentFileInvalid, if the agent is one that works somewhere else."""
+        kind = self.fields.get("kind")
+        if isinstance(kind, str) and kind.strip().lower() == "remote":
+            raise self._invalid(
+                "kind", "`kind` is remote: an agent that works on another machine has no use here"
+            )
 
     def isolation(self) -> str | None:
         """Whatever does not say no asks for it: it must not be lost because of its wording."""

@@ -14,6 +14,7 @@ from typing import Any
 _TOOLS, _DISALLOWED, _SPAWNS = "`tools`", "`disallowedTools`", "`spawns`"
 _LISTS = f"{_TOOLS} or {_DISALLOWED}"
 _MODE, _PLAN = "`permissionMode`", "`permissionMode: plan`"
+_SANDBOX = f"{_PLAN} (in TOML: `sandbox_mode`)"
 _ISOLATION = "`isolation`"
 _OFF = "`disabled_agents` in team.yaml"
 
@@ -25,7 +26,7 @@ _MEANINGS = {
     "permission permissions",
     _SPAWNS: "spawns spawn subagents allowedagents allowedsubagents",
     _MODE: "permissionmode permissionsmode permissionmodes",
-    _PLAN: "sandboxmode",
+    _SANDBOX: "sandboxmode",
     _ISOLATION: "isolation",
 }
 _NAMES = {name: ours for ours, names in _MEANINGS.items() for name in names.split()}
@@ -35,7 +36,7 @@ _PARTS = {
     "disallow": _DISALLOWED,
     "spawn": _SPAWNS,
     "subagent": _SPAWNS,
-    "sandbox": _PLAN,
+    "sandbox": _SANDBOX,
     "allowed": _LISTS,
     "denied": _LISTS,
     "forbidden": _LISTS,

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from runner.core.tool_names import canonical
+from runner.core.tool_names import LOOP_TOOLS, canonical
 
 _WHOLE = (("*",), (":*",))
+_OF_MCP = "mcp_"
 _NAME = r"[\w*][\w.*-]*"
 _CLEAN = re.compile(rf"{_NAME}\s*(\([^()]*\))?")
 _PIECE = re.compile(rf"{_NAME}(?:\([^()]*\)|\([^\s,]*)?")
@@ -31,6 +32,12 @@ class ToolRule:
 def read_rules(items: Iterable[str]) -> tuple[ToolRule, ...]:
     """The rules in their order; commas inside parentheses may have cut one into several items."""
     return tuple(_rule(entry) for entry in _joined(items))
+
+
+def means_all(rules: Iterable[ToolRule]) -> bool:
+    """Whether they are `*` and beside it only tools of MCP servers, which Gemini lists apart."""
+    names = {rule.name for rule in rules if rule.name not in LOOP_TOOLS}
+    return "*" in names and all(name == "*" or name.startswith(_OF_MCP) for name in names)
 
 
 def rules_of_limit(items: Iterable[str]) -> tuple[ToolRule, ...]:

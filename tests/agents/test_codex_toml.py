@@ -204,3 +204,41 @@ def test_any_bytes_have_one_answer_and_keep_their_limits(data: bytes) -> None:
 @pytest.mark.parametrize("key", ["disallowedTools", "disallowed_tools", "disallowed-tools"])
 def test_a_limit_counts_in_every_spelling(key: str) -> None:
     assert "bash" not in tools(f'{key} = ["Bash"]')
+
+
+def test_settings_of_codex_are_listed_as_known_and_without_meaning() -> None:
+    parsed = parse(
+        'developer_instructions = "x"\nnickname_candidates = ["A"]\n'
+        "[mcp_servers.x]\ntools = 1\n[features]\nmemories = true\n[tools]\nview_image = false\n"
+    )
+    assert parsed.foreign_keys == ("nickname_candidates", "mcp_servers", "features", "tools")
+    assert (parsed.unknown_keys, parsed.warnings) == ((), ())
+    assert parsed.definition is not None
+    assert parsed.definition.unusable is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tools = ['read']",
+        "allowed_tools = ['read']",
+        "disallowed-tool = ['bash']",
+        "sandboxMode = 'read-only'",
+        "'sandbox-mode' = 'read-only'",
+        "sandbox = 'read-only'",
+        "read_only = true",
+        "permissions = 'read-only'",
+        "agents = ['scout']",
+        "features.shell_tool = false",
+        "tools.bash = false",
+        "[agent]\ntools = ['read']",
+        "['agent']\nsandbox_mode = 'read-only'",
+    ],
+)
+def test_a_limit_that_is_not_read_makes_the_agent_unusable(text: str) -> None:
+    assert "limits nothing here" in str(agent(text).unusable)
+
+
+def test_a_skipped_file_keeps_the_name_that_it_was_for() -> None:
+    assert parse("tools = [").names == ("scout",)
+    assert parse("sandbox_mode = 'none'").names == ("scout",)

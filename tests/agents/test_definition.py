@@ -331,3 +331,33 @@ def test_the_json_object_has_every_key_and_null_for_what_is_absent() -> None:
         "output": None,
         "blocking": None,
     }
+
+
+def test_keys_of_gemini_are_understood_where_they_mean_something() -> None:
+    parsed = parse("kind: local\nmax_turns: 12\ntimeout_mins: 5\ntemperature: 0.2")
+    assert parsed.definition is not None
+    assert parsed.definition.max_turns == 12
+    assert (parsed.unknown_keys, parsed.warnings) == ((), ())
+    assert parsed.foreign_keys == ("timeout_mins", "temperature")
+
+
+def test_a_limit_of_turns_in_two_spellings_is_no_guess() -> None:
+    parsed = parse("max_turns: 1\nmaxTurns: 2")
+    assert parsed.reason == (
+        "line 5: `maxTurns` and `max_turns` mean the same: it cannot be told which counts"
+    )
+
+
+@pytest.mark.parametrize("broken", ["", BROKEN], ids=["yaml", "lines"])
+def test_an_agent_that_works_on_another_machine_is_skipped(broken: str) -> None:
+    parsed = parse(f"{broken}kind: Remote")
+    assert parsed.definition is None
+    assert "`kind` is remote" in (parsed.reason or "")
+
+
+def test_every_tool_and_some_of_mcp_servers_is_every_tool() -> None:
+    found = agent('tools: ["*", "mcp_foo_*"]')
+    assert found.tools == ("*", "mcp_foo_*", "submit_result")
+    assert found.tool_rules is None
+    assert agent("tools: '*, Read'").tool_rules is not None
+    assert agent("tools: [mcp_foo_*]").tool_rules is not None

@@ -385,3 +385,14 @@ def test_commands_are_compared_by_what_the_lists_allow(
     found = excess(compared(commands=named, **with_bash), compared(commands=own, **with_bash))
 
     assert found == words
+
+
+def test_tools_of_mcp_servers_beside_every_tool_are_told_to_be_missing() -> None:
+    found = effective_agent(define('tools: ["*", "mcp_foo_*"]'), max_depth=-1)
+
+    assert found.tools == TOOLS
+    assert found.unusable is None
+    assert found.warnings == (
+        "agent 'helper': tool mcp_foo_*: tools of MCP servers are not part of this version; "
+        "left out",
+    )

@@ -26,6 +26,17 @@ def test_names_are_ours_and_the_entry_is_kept_as_written() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "written", ["functions.bash", "tools.Bash", "default_api:run_shell_command", "tool/shell"]
+)
+def test_a_namespace_before_a_name_is_no_part_of_it(written: str) -> None:
+    assert [rule.name for rule in read_rules([written])] == ["bash"]
+    assert "bash" in [rule.name for rule in rules_of_limit([written])]
+    assert [(rule.name, rule.parts) for rule in read_rules([f"{written}(git:*)"])] == [
+        ("bash", ("git:*",))
+    ]
+
+
 def test_what_stands_in_parentheses_keeps_its_case() -> None:
     assert read_rules(["Bash(Git:*)", "Agent(Scout, critic)"]) == (
         rule("Bash(Git:*)", "bash", ("Git:*",)),
