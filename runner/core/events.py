@@ -26,7 +26,7 @@ EVENTS = frozenset(
     task.added task.edited task.deleted
     agent.resolved model.chosen turn.ended tool.ended
     message.sent message.delivered request.opened request.decided
-    history.compacted identity.injected budget.reached board.problem subagent.ended
+    history.compacted history.resumed identity.injected budget.reached board.problem subagent.ended
     """.split()
 )
 

@@ -87,7 +87,8 @@ class Attempt:
     `cut_replies` counts in a row; `unanswered` is mail that the model was told and has not
     answered yet, `letters` the messages to whose senders it has written nothing since. `assignment`
     and `again` are what `assign` was given; `futile` counts in a row how often the history could
-    not be shortened enough. `turn` counts those of `earlier` attempts too, as `Asker` has them.
+    not be shortened enough. `turn` counts those of `earlier` attempts too, as `Asker` has them;
+    `handed_in` is a result of theirs that the board was not told of.
     """
 
     means: Means
@@ -95,6 +96,7 @@ class Attempt:
     assignment: str = ""
     again: Callable[[Task], str] | None = None
     earlier: tuple[tuple[int, int], ...] = ()
+    handed_in: ToolCall | None = None
     turn: int = 0
     cut_replies: int = 0
     failed_checks: int = 0

@@ -14,13 +14,17 @@ _PLACE = "carried history"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carried:
-    """A history that fits only the same agent, model and workspace; `transcript` records it."""
+    """A history that fits only the same agent, model and workspace.
+
+    The first `size` bytes of `transcript` record it.
+    """
 
     agent: str
     model: str
     workspace: Path
     history: History
     transcript: Path
+    size: int
 
 
 def recall(means: Means, settings: Settings) -> Carried | None:
@@ -41,4 +45,5 @@ def keep(means: Means, history: History) -> None:
         workspace=means.workspace.root,
         history=history,
         transcript=means.transcript.path,
+        size=means.transcript.size,
     )

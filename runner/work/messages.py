@@ -83,7 +83,8 @@ class Asker:
 
     `turn` counts the model replies of the attempt, or of the subagent, from 0. `subagent` is its
     id within the attempt (`1-2`), None for the teammate itself. A `summary` of the history is asked
-    for beside the turns and counts as none.
+    for beside the turns and counts as none. `earlier` has, for each attempt that this one goes on
+    from, its number and how many of the replies were given to it.
     """
 
     teammate: str = ""
@@ -93,6 +94,7 @@ class Asker:
     turn: int = 0
     subagent: str | None = None
     summary: bool = False
+    earlier: tuple[tuple[int, int], ...] = ()
 
     @property
     def written_for(self) -> tuple[str, ...]:

@@ -121,6 +121,7 @@ async def open_record(means: Means, equipment: Equipment, **facts: Any) -> None:
         attempt=task.attempt if task else None,
         agent=agent.name,
         model=choice.model.name,
+        workspace=str(means.workspace.root),
         system=means.system,
         **facts,
     )

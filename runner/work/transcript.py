@@ -34,11 +34,13 @@ class Transcript:
     """Appends lines to one file; each is with the system before `write` returns.
 
     Used as an async context manager, which opens the file (its folder is made) and closes it.
+    `size` is how many bytes the file has.
     """
 
     def __init__(self, path: Path, clock: Clock, redact: Callable[[str], str]) -> None:
         self.path = path
         self.turn = 0
+        self.size = 0
         self._clock = clock
         self._redact = redact
         self._stream: AsyncFileIO | None = None
@@ -47,6 +49,7 @@ class Transcript:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with anyio.CancelScope(shield=True):  # a file that is opened has somebody who closes it
             self._stream = await aiofiles.open(self.path, "ab", buffering=0)
+            self.size = await self._stream.tell()
         return self
 
     async def __aexit__(
@@ -72,7 +75,7 @@ class Transcript:
         }
         data = self._redact(encode_line(line).decode()).encode()
         with anyio.move_on_after(_WRITE_DEADLINE_S, shield=True):
-            await self._stream.write(data)
+            self.size += await self._stream.write(data)
 
 
 def task_transcript(layout: Layout, task: Task) -> Path:

@@ -135,6 +135,7 @@ async def test_the_transcript_has_a_call_before_it_starts_and_its_result_when_it
     kinds = [(line["kind"], line["turn"]) for line in lines]
     assert kinds == [
         ("start", 0),
+        ("identity", 0),
         ("user", 0),
         ("assistant", 0),
         ("call", 1),
@@ -223,7 +224,7 @@ async def test_a_cancelled_attempt_leaves_a_closed_transcript_and_a_whole_histor
         await stage.model.asked.wait()
         tasks.cancel_scope.cancel()
 
-    assert [line["kind"] for line in stage.transcript()] == ["start", "user"]
+    assert [line["kind"] for line in stage.transcript()] == ["start", "identity", "user"]
     await stage.do(submit(1), task_id=2)
     assert stage.transcript(2)[0]["carried"] == 3
 

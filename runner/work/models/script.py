@@ -5,8 +5,9 @@
     default: [turn, ...]
 
 A turn is `{text?, calls?: [{TOOL: {args}}], fault?: KIND}`. A subagent gets the turns of its agent
-or the default, from the first one on, never those of the task. It is made for examples and tests
-and says so when it runs out of turns; it never pretends to be a model.
+or the default, from the first one on, never those of the task. An attempt that goes on from an
+earlier one begins behind the turns of its list that the earlier one has had. It is made for
+examples and tests and says so when it runs out of turns; it never pretends to be a model.
 """
 
 from __future__ import annotations
@@ -67,6 +68,16 @@ class Script:
                 return self.tasks[key]
         return self.agents.get(asker.agent, self.default)
 
+    def replies_before(self, asker: Asker) -> int:
+        """How many replies of the list were given before the one asked for."""
+        turns = self.turns_for(asker)
+        own = asker.turn - sum(replies for _, replies in asker.earlier)
+        return own + sum(
+            replies
+            for attempt, replies in asker.earlier
+            if self.turns_for(replace(asker, attempt=attempt)) is turns
+        )
+
 
 class ScriptModel:
     """Answers with the turn whose number is that of the request."""
@@ -92,15 +103,17 @@ class ScriptModel:
         if request.asker.summary:
             return ModelReply(text="(a script sums up nothing)", usd=0.0)
         asker, attempt = request.asker, replace(request.asker, turn=0)
-        turns = self._script.turns_for(asker)
-        position = asker.turn + self._raised.get(attempt, 0)
+        turns, replies = self._script.turns_for(asker), self._script.replies_before(asker)
+        if attempt not in self._raised:
+            self._raised[attempt] = _raised_before(turns or (), replies)
+        position = replies + self._raised[attempt]
         if turns is None or position >= len(turns):
             if asker.task is None and asker.subagent is None:
                 return ModelReply(text="(the script has no turn for messages)", usd=0.0)
             raise ModelRejected(self._missing(request, turns), status=400)
         turn = turns[position]
         if turn.fault in _RAISED:
-            self._raised[attempt] = self._raised.get(attempt, 0) + 1
+            self._raised[attempt] += 1
             _raise_fault(turn.fault, self._script.file)
         if turn.fault == "hang":
             await anyio.sleep_forever()
@@ -118,6 +131,17 @@ class ScriptModel:
             return f"{file} has no turns for {who}; {wanted}"
         cause = last_refusal(request) or "; the last one should call submit_result"
         return f"{file} has {turns_text(len(turns))} for {who} and one more was asked for{cause}"
+
+
+def _raised_before(turns: Turns, replies: int) -> int:
+    """How many turns must have raised, in another process, before so many replies were given."""
+    raised = 0
+    for turn in turns:
+        if not replies:
+            break
+        is_reply = turn.fault not in _RAISED
+        raised, replies = raised + (not is_reply), replies - is_reply
+    return raised
 
 
 def _place(asker: Asker) -> str:
