@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 
 import anyio.to_thread
@@ -20,7 +21,8 @@ from runner.work.turns import turns_as_json
 MAX_FUTILE = 3
 _LIGHT = 0.6  # of the room for turns: more than that is summed up
 _NEWEST = 0.25  # of the room for turns: so much stays as it is
-_WORTH = 0.1  # of the room for turns: less is not worth a request
+_WORTH = 0.1  # of the room for turns: a smaller gain is not worth a request,
+_LEAST_GAIN = 100  # nor is one of fewer tokens
 _SUMMARY_PART = 16  # of the window
 _LEAST_SUMMARY, _MOST_SUMMARY = 256, 4_096  # tokens
 _SHORT_RESULT = 500  # characters; a shorter one is not worth a placeholder
@@ -110,12 +112,9 @@ class _Shortening:
         They take at most so many tokens, but the last reply and what follows it always stay.
         """
         starts = [at for at, turn in enumerate(turns) if isinstance(turn, AssistantTurn)]
-        newest = starts[-1] if starts else 0
-        for start in reversed(starts):
-            if self._taken(turns[start:]) > tokens:
-                break
-            newest = start
-        return newest
+        sizes = list(accumulate(self._taken((turn,)) for turn in reversed(turns)))
+        fitting = (at for at in starts if sizes[len(turns) - 1 - at] <= tokens)
+        return min((*starts[-1:], *fitting), default=0)
 
     def _without_old_results(self, turns: Sequence[Turn], start: int) -> _Draft:
         """Results before `start` become a line that names the file in which they are."""
@@ -144,7 +143,7 @@ class _Shortening:
         again = "" if _is_told(assignment, newest) else assignment
         unanswered = self._unanswered(newest, free)
         kept = self._taken((UserTurn(text=f"{again}\n\n{unanswered}"),))
-        if self._taken(old) - kept <= max(free * _WORTH, _LEAST_SUMMARY):
+        if self._taken(old) - kept <= max(free * _WORTH, _LEAST_GAIN):
             return light
         reply = await self._ask(old, assignment, kept)
         if reply is None:
@@ -261,7 +260,7 @@ async def _assignment(attempt: Attempt) -> str:
         return attempt.assignment
     try:
         now = await attempt.means.teammate.board.find(task.id)
-    except BoardError:
+    except BoardError:  # only after a lost race: the file is just being written
         return attempt.assignment
     return attempt.means.redact(attempt.again(now))
 
