@@ -78,6 +78,11 @@ def name(value: object) -> str | None:
     return value.strip() or None
 
 
+def exact_name(value: object) -> str | None:
+    """A name that is looked up as it is written: blanks around it are part of it."""
+    return value if name(value) and isinstance(value, str) else None
+
+
 def id_list(value: object) -> list[Any]:
     """The ids of a list, a comma string or a single value, as written."""
     if isinstance(value, str):

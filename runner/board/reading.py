@@ -72,7 +72,7 @@ _READERS = {
     for field, known in {
         "owner": _Known("owner", fields.name),
         "blockedBy": _Known("blocked_by", fields.keys),
-        "agent": _Known("agent", fields.name),
+        "agent": _Known("agent", fields.exact_name),
         "required_role": _Known("required_role", fields.name),
         "priority": _Known("priority", fields.priority, decides=False),
         "schema": _Known("schema", fields.schema),

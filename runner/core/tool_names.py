@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 
 READ_ONLY = ("read", "ls", "find", "grep", "list_tasks")
 """Those that change nothing; plan mode leaves only these."""
@@ -70,11 +71,13 @@ NOT_BUILT = frozenset(
 """Names that are no mistake and that this version has no tool for."""
 
 _MCP = "mcp_"
+_NAMESPACE = re.compile(r"^(?:functions?|tools?|default_api)[.:/]+")
+"""What models and their transcripts put in front of the name of any tool."""
 
 
 def canonical(name: str) -> str:
     """Our name for `name`; one that means nothing here comes back lower-cased."""
-    name = name.strip().lower()
+    name = _NAMESPACE.sub("", name.strip().lower())
     return SYNONYMS.get(name, name)
 
 

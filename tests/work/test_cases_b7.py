@@ -38,7 +38,13 @@ def row(report: Report, task_id: int) -> TaskRow:
 
 
 @pytest.mark.parametrize(
-    ("agent", "near"), [("no-such-agent", ""), ("Reviewer", "; near: reviewer")]
+    ("agent", "near"),
+    [
+        ("no-such-agent", ""),
+        ("Reviewer", "; near: reviewer"),
+        ("reviewer\n", "; near: reviewer"),
+        (" plan", "; near: plan"),
+    ],
 )
 async def test_a_task_for_an_agent_that_is_not_there_is_left_as_it_was_with_the_reason(
     stage: Stage, agent: str, near: str
