@@ -10,10 +10,10 @@ from typing import Protocol, runtime_checkable
 import anyio
 
 from runner.core.settings import Budget
-from runner.work.messages import AssistantTurn, Model, ModelReply, ModelRequest, Turn
+from runner.work.messages import Model, ModelReply, ModelRequest
+from runner.work.sizes import Room
 
 OUTPUT_RESERVE = 4096  # tokens kept free for a reply whose length is not limited
-_CHARACTERS_PER_TOKEN = 4
 
 
 class BudgetReached(Exception):
@@ -26,6 +26,15 @@ class Priced(Protocol):
 
     def price_usd(self, input_tokens: int, output_tokens: int) -> float | None:
         """What so many tokens cost; None when the price is unknown."""
+        ...
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """A model that knows how long a reply may get, thinking included."""
+
+    def output_limit(self, request: ModelRequest) -> int:
+        """The most tokens that it lets this request's reply have."""
         ...
 
 
@@ -87,8 +96,10 @@ class Ledger:
         """What one call takes at most; not counted out where there is no ceiling."""
         if self._budget.tokens is None and self._budget.usd is None:
             return Reservation()
-        tokens_in = _tokens_in(request)
+        tokens_in = Room(model).tokens(request)
         tokens_out = request.max_output_tokens or OUTPUT_RESERVE
+        if isinstance(model, Limited):
+            tokens_out = model.output_limit(request)
         if self._budget.usd is None:
             return Reservation(tokens=tokens_in + tokens_out)
         price = model.price_usd(tokens_in, tokens_out) if isinstance(model, Priced) else None
@@ -121,14 +132,3 @@ class Ledger:
             self._usd = (self._usd or 0.0) + (reply.usd or 0.0) if known else None
         self._settled.set()
         self._settled = anyio.Event()
-
-
-def _tokens_in(request: ModelRequest) -> int:
-    characters = len(request.system) + sum(_characters(turn) for turn in request.turns)
-    return characters // _CHARACTERS_PER_TOKEN
-
-
-def _characters(turn: Turn) -> int:
-    if isinstance(turn, AssistantTurn):
-        return len(turn.text) + sum(len(str(call.arguments)) for call in turn.calls)
-    return len(turn.text) + sum(len(result.text) for result in turn.results)

@@ -85,6 +85,15 @@ async def test_a_reply_of_unknown_price_closes_the_money_ceiling() -> None:
         await spend(ledger, MODEL)
 
 
+async def test_a_model_that_thinks_needs_room_for_its_thinking_too() -> None:
+    class Thinking(ScriptedModel):
+        def output_limit(self, request: ModelRequest) -> int:
+            return 900
+
+    with pytest.raises(BudgetReached, match=r"0 of 1000 tokens are spent .* may need 1\d\d\d"):
+        await spend(Ledger(Budget(tokens=1000)), Thinking())
+
+
 async def test_room_that_others_only_hold_is_waited_for() -> None:
     ledger = Ledger(Budget(usd=0.5))
     got = anyio.Event()
