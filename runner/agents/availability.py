@@ -70,8 +70,11 @@ def spawn_refusal(
 
     An agent never starts itself, whatever `blocked` holds.
     """
-    if reason := absence(name, names, disabled):
-        return reason
+    return absence(name, names, disabled) or _spawn_bar(name, parent, blocked)
+
+
+def _spawn_bar(name: str, parent: EffectiveAgent, blocked: Collection[str]) -> str | None:
+    """Why `parent` must not start an agent that is there; None if it may."""
     if not parent.spawns.allows(name):
         return f"Cannot spawn '{name}'. Allowed: {parent.spawns}"
     if name in blocked or name == parent.name:
@@ -90,11 +93,8 @@ def startable(
     blocked: Collection[str],
 ) -> tuple[AgentDefinition, ...]:
     """Those of `agents` that `parent` may start."""
-    found = tuple(agents)
-    names = [agent.name for agent in found]
     return tuple(
         agent
-        for agent in found
-        if spawn_refusal(agent.name, parent=parent, names=names, disabled=disabled, blocked=blocked)
-        is None
+        for agent in agents
+        if agent.name not in disabled and _spawn_bar(agent.name, parent, blocked) is None
     )
