@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"]))
         canned.paths.append(self.path)
         canned.bodies.append(json.loads(body))
-        canned.headers.append(dict(self.headers))
+        canned.headers.append({name.lower(): value for name, value in self.headers.items()})
         self._send(canned.next_answer())
 
     def do_GET(self) -> None:

@@ -1,0 +1,57 @@
+"""The window of a model is asked of its server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runner.core.model_settings import CatalogEntry
+from tests.work.models.canned import GO, asking, opened, serving
+from tests.work.models.test_chat import HELLO
+
+PAGES: list[tuple[str, Any, int | None]] = [
+    ("/api/ps", {"models": [{"name": "m:latest", "context_length": 4096}]}, 4096),
+    ("/api/ps", {"models": [{"name": "another", "context_length": 4096}]}, None),
+    ("/props", {"default_generation_settings": {"n_ctx": 2048}}, 2048),
+    ("/v1/models", {"data": [{"id": "n"}, {"id": "m", "max_model_len": 9000}]}, 9000),
+    ("/v1/models", {"data": [{"id": "m", "context_length": True}]}, None),
+    ("/v1/models", ["no", "object"], None),
+    ("/elsewhere", {}, None),
+]
+
+
+@pytest.mark.parametrize("provider", ["openai", "ollama"])
+@pytest.mark.parametrize(("path", "page", "window"), PAGES)
+async def test_each_kind_of_server_tells_it_in_its_own_way(
+    provider: str, path: str, page: Any, window: int | None
+) -> None:
+    with serving(HELLO) as canned:
+        canned.pages[path] = page
+        async with opened(canned, f"{provider}/m") as model:
+            assert model.window is None
+            await model.reply(asking(GO))
+
+            assert model.window == window
+
+
+async def test_it_is_asked_once() -> None:
+    with serving(HELLO) as canned:
+        async with opened(canned, "openai/m") as model:
+            await model.reply(asking(GO))
+            canned.pages["/props"] = {"default_generation_settings": {"n_ctx": 2048}}
+            await model.reply(asking(GO))
+
+            assert model.window is None
+
+
+async def test_what_the_settings_say_is_not_asked() -> None:
+    catalog = {"openai/m": CatalogEntry(window=8000)}
+    with serving(HELLO) as canned:
+        canned.pages["/props"] = {"default_generation_settings": {"n_ctx": 2048}}
+        async with opened(canned, "openai/m", catalog=catalog) as model:
+            await model.reply(asking(GO, max_output_tokens=8192))
+
+            assert model.window == 8000
+
+    assert canned.bodies[0]["max_tokens"] == 2000  # a quarter of the window
