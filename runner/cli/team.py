@@ -77,20 +77,23 @@ def send(context: click.Context, name: str, text: str, as_json: bool) -> None:
     layout = here.layout(context)
     if not text.strip():
         raise UsageError("TEXT: found nothing but blanks, expected a message")
-    settings = load_settings(layout, os.environ, {})
-    clock = SystemClock()
-    members = dict.fromkeys([*live_members(layout), *(one.name for one in settings.members)])
-    check_recipient(name, list(members))
+    clock, members = SystemClock(), _members(layout)
+    check_recipient(name, members)
     layout.ensure_team()
     with locked(layout.lock_file):
-        message = post(
-            layout, to=name, sender=LEAD, content=text, members=list(members), clock=clock
-        )
+        message = post(layout, to=name, sender=LEAD, content=text, members=members, clock=clock)
         boards.journal(layout).emit("message.sent", sender=LEAD, to=name, id=message.id)
     if as_json:
         output.print_json({"to": name, **message.to_json()})
     else:
         output.say(f"sent to {name}")
+
+
+def _members(layout: Layout) -> list[str]:
+    """Everybody who is a member here, at work or not: of live runs, and of the next one."""
+    settings = load_settings(layout, os.environ, {})
+    names = (*live_members(layout), *(one.name for one in settings.members))
+    return list(dict.fromkeys(names))
 
 
 @command.command()
@@ -124,26 +127,27 @@ def stop(context: click.Context, name: str | None, as_json: bool) -> None:
         for member in roster["members"]
         if member.get("status") != "shutdown"
     }
-    if name is not None:
-        check_recipient(name, list(runs))
+    if name is not None and name not in runs:  # who is at work is known without team.yaml
+        check_recipient(name, _members(layout))
     layout.ensure_team()
     asked = []
     with locked(layout.lock_file):
-        for member in runs if name is None else [name]:
+        for member in runs if name is None else runs.keys() & {name}:
             request = ask_to_stop(
                 layout,
                 member,
                 sender=LEAD,
-                run=runs.get(member),
+                run=runs[member],
                 members=list(runs),
                 clock=SystemClock(),
                 journal=boards.journal(layout),
             )
-            asked.append({"name": member, "run": runs.get(member), "request": request.id})
+            asked.append({"name": member, "run": runs[member], "request": request.id})
     if as_json:
         output.print_json(asked)
         return
     for one in asked:
         output.say(f"asked {one['name']} of run {one['run']} to shut down")
     if not asked:
-        output.say("no run is at work on this board")
+        nobody = "no run is at work on this board" if name is None else f"{name} is not at work"
+        output.say(nobody)

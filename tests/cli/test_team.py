@@ -123,6 +123,24 @@ def test_stop_asks_one_or_everybody_at_work(cli: Cli) -> None:
     assert "(shutdown_request)" in cli("team", "inbox", "ada").out
 
 
+def test_send_and_stop_know_the_same_members(cli: Cli) -> None:
+    (cli.layout.root / "team.yaml").write_text("members: [ada, ben]\n", encoding="utf-8")
+    with live_run(cli.layout, "run-1", "ada"):
+        assert cli("team", "send", "ben", "hello").code == 0
+        absent = cli("team", "stop", "ben")
+        assert (absent.code, absent.out) == (0, "ben is not at work\n")
+        assert cli("team", "stop", "ben", "--json").json == []
+        wrong = [cli("team", "send", "zoe", "hello").err, cli("team", "stop", "zoe").err]
+    assert wrong[0] == wrong[1]
+    assert "members: lead, ada, ben" in wrong[0]
+
+
+def test_who_is_at_work_can_be_stopped_whatever_team_yaml_holds(cli: Cli) -> None:
+    (cli.layout.root / "team.yaml").write_text("members: [", encoding="utf-8")
+    with live_run(cli.layout, "run-1", "ada"):
+        assert cli("team", "stop", "ada").code == 0
+
+
 def test_who_was_asked_to_stop_is_shown_as_stopping(cli: Cli) -> None:
     with live_run(cli.layout, "run-1", "ada", "ben"):
         cli("team", "stop", "ben")
