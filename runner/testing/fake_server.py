@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -16,6 +17,7 @@ from runner.testing.answering import Answering, Asked
 from runner.testing.bare_http import read_request, write_response
 from runner.testing.model import ScriptedModel, Step
 from runner.work.messages import Model
+from runner.work.models.script import ScriptModel, load_script
 
 API_KEY = "sk-fake-0123456789"
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
@@ -24,9 +26,9 @@ _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 class FakeServer:
     """Anthropic's messages, OpenAI's chat completions and its responses, at one address.
 
-    `model` says what is answered: a `ScriptedModel`, a `ScriptModel`, any other model, or a list of
-    steps. It is asked with what came over the wire; who asks is read from the system prompt. Beside
-    replies and exceptions a step may be a `Fault`: a cut stream, an error status and so on.
+    `model` says what is answered: a `ScriptedModel` or any other model, a list of steps, or the
+    path of a script file. It is asked with what came over the wire; who asks is read from the
+    system prompt. A step may also be a `Fault`: a cut stream, an error status and so on.
 
     A request that a vendor would refuse is answered with 400 and kept in `refusals`. `window` is
     how many tokens a request may have, by an estimate. Without `api_key` any key is good.
@@ -36,12 +38,12 @@ class FakeServer:
 
     def __init__(
         self,
-        model: Model | Iterable[Step],
+        model: Model | Path | Iterable[Step],
         *,
         window: int | None = None,
         api_key: str | None = None,
     ) -> None:
-        self.model: Model = ScriptedModel(list(model)) if isinstance(model, Iterable) else model
+        self.model = _model(model)
         self.port = 0
         self._key = api_key or API_KEY
         self._answering = Answering(self.model, window=window, api_key=api_key)
@@ -111,3 +113,9 @@ class FakeServer:
                         return
                     await write_response(connection, response)
                     whole = response.whole
+
+
+def _model(said: Model | Path | Iterable[Step]) -> Model:
+    if isinstance(said, Path):
+        return ScriptModel(f"script/{said}", load_script(said))
+    return ScriptedModel(list(said)) if isinstance(said, Iterable) else said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,11 +33,13 @@ async def running_team(
     refuses_for: RefusesFor | None = None,
     run_id: str | None = None,
     home: Path | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Team]:
     """Start a `Team` on the board and give it to the body; `await team.finished()` for its report.
 
     `work` does the assignments; without it agents do, thinking with `model`, or with what the
-    settings say. `home` is the home directory whose agents count, by default this user's.
+    settings say. `home` is the home directory whose agents count, by default this user's;
+    `environ` has the keys and addresses of providers, by default the process's own variables.
 
     At the end of the body a team that still runs is stopped at once and awaited. An error of the
     body or of the team is raised as it is, not inside an exception group.
@@ -48,7 +50,7 @@ async def running_team(
         specs = tuple(MemberSpec(name=one) if isinstance(one, str) else one for one in members)
         settings = replace(settings, members=specs)
     if work is None:
-        work = agent_work(layout, settings, model=model, home=home)
+        work = agent_work(layout, settings, model=model, home=home, environ=environ)
         refuses_for = refuses_for or work.admission.refuses_for
     team = Team(
         layout,

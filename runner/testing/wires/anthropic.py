@@ -41,6 +41,7 @@ _OF_ROLE = {
     "user": ("text", "tool_result"),
     "assistant": ("text", "tool_use", "thinking", "redacted_thinking"),
 }
+_THINKING_TYPES = ("enabled", "adaptive", "disabled", "between_tools")
 _THINKING = ("thinking", "redacted_thinking")
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _MAX_BREAKPOINTS = 4
@@ -203,7 +204,9 @@ class AnthropicWire:
 
     def whole(self, message: Json) -> Json:
         content = [
-            {**block, "input": _object(block["input"])} if block["type"] == "tool_use" else block
+            {**block, "input": _object(block.get("input"))}
+            if block["type"] == "tool_use"
+            else block
             for block in message["content"]
         ]
         return {**message, "content": content}
@@ -252,7 +255,7 @@ def _check_thinking(body: Json) -> None:
         return
     known = ("type", "budget_tokens", "display")
     kind = need_keys(thinking, "thinking", known, ("type",))["type"]
-    need(kind in ("enabled", "adaptive", "disabled"), f"thinking: unknown type {kind!r}")
+    need(kind in _THINKING_TYPES, f"thinking: unknown type {kind!r}")
     if kind == "enabled":
         budget = thinking.get("budget_tokens")
         enough = isinstance(budget, int) and budget >= _LEAST_BUDGET
@@ -412,7 +415,7 @@ def _block_events(index: int, block: Json) -> Iterator[Event]:
             {"type": "thinking_delta", "thinking": piece} for piece in pieces(block["thinking"])
         ]
         deltas.append({"type": "signature_delta", "signature": block["signature"]})
-    elif kind == "tool_use":
+    elif isinstance(block.get("input"), str):
         parts = ["", *pieces(block["input"])]
         deltas = [{"type": "input_json_delta", "partial_json": part} for part in parts]
     for delta in deltas:

@@ -345,9 +345,9 @@ def _item_events(item: Json) -> Iterator[tuple[str, Json]]:
     elif item["type"] == "function_call":
         begun = {**item, "status": "in_progress", "arguments": ""}
         yield "response.output_item.added", {"item": begun}
-        for piece in pieces(item["arguments"] or ""):
+        for piece in pieces(item.get("arguments") or ""):
             yield "response.function_call_arguments.delta", {"item_id": name, "delta": piece}
-        done = {"item_id": name, "name": item["name"], "arguments": item["arguments"]}
+        done = {"item_id": name, "name": item["name"], "arguments": item.get("arguments")}
         yield "response.function_call_arguments.done", done
     else:
         yield "response.output_item.added", {"item": {**item, "encrypted_content": ""}}
