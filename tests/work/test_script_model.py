@@ -178,3 +178,31 @@ async def test_a_message_turn_needs_no_entry(tmp_path: Path) -> None:
 def test_a_wrong_script_is_refused_with_file_and_key(tmp_path: Path, text: str, where: str) -> None:
     with pytest.raises(ConfigError, match=f"script.yaml: .*{where}|script.yaml: {where}"):
         script(tmp_path, text)
+
+
+RESUMED = """
+tasks:
+  "1": [{text: one}, {fault: overloaded}, {text: two}, {text: three}]
+  "1/3": [{text: third attempt}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("attempt", "turn", "earlier", "text"),
+    [
+        (2, 1, ((1, 1),), "overloaded"),
+        (2, 2, ((1, 2),), "three"),
+        (2, 2, ((1, 1),), "three"),
+        (3, 2, ((1, 2),), "third attempt"),
+        (4, 3, ((1, 2), (3, 1)), "three"),
+    ],
+)
+async def test_who_goes_on_gets_the_turn_behind_those_that_the_list_has_given(
+    tmp_path: Path, attempt: int, turn: int, earlier: tuple[tuple[int, int], ...], text: str
+) -> None:
+    model = script(tmp_path, RESUMED)
+    try:
+        said = (await ask(model, turn, task="1", attempt=attempt, earlier=earlier)).text
+    except ModelOverloaded as error:
+        said = str(error)
+    assert text in said
