@@ -81,7 +81,7 @@ def summed_up(
     """
     parts = [
         "What was said and done up to here was left out to save room; the whole of it is in "
-        f"{transcript} (`carriedFrom` in its first line names the file before it). In short:",
+        f"{transcript} (its first lines name the file of what was before that). In short:",
         tagged(HISTORY_SUMMARY, neutralised(summary.strip())),
     ]
     if assignment:
