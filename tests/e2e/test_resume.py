@@ -1,0 +1,64 @@
+"""kill -9 in the middle of an attempt: the next run goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.testing import make_board
+from tests.e2e.conftest import Place
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(150)]
+
+TURNS = 10
+KILL = "[ -e killed ] || { touch killed; kill -9 $PPID; sleep 77; }"
+
+
+def doomed(root: Path, at: int) -> Place:
+    """A task of ten turns, the last of which hands in the result; the run is killed in turn `at`.
+
+    Each of the others writes a line; in the last one the check of the result is cut short.
+    """
+    (root / "home").mkdir(parents=True)
+    commands = [f"echo {turn} >> lines" for turn in range(1, TURNS)]
+    commands.append(f"test $(wc -l < lines) = {TURNS - 1}")
+    commands[at - 1] += f" && {{ {KILL}; }}"
+    make_board(root, [{"id": 1, "verify": commands.pop()}])
+    turns: list[dict[str, Any]] = [{"calls": [{"bash": {"command": one}}]} for one in commands]
+    turns.append({"calls": [{"submit_result": {"data": "nine lines"}}]})
+    (root / "script.yaml").write_text(json.dumps({"tasks": {"1": turns}}))
+    (root / "team.yaml").write_text("members: 1\nlimits: {poll_interval: 0.1, grace: 1}\n")
+    return Place(root)
+
+
+def results(place: Place) -> list[str]:
+    """The commands whose results were recorded, over all attempts."""
+    lines = [
+        json.loads(line)
+        for path in sorted((place.root / ".team/transcripts/task_1").glob("*.jsonl"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    ids = {line["id"] for line in lines if line["kind"] == "result"}
+    calls = (line for line in lines if line["kind"] == "call" and line["id"] in ids)
+    return [line["arguments"]["command"] for line in calls if line["name"] == "bash"]
+
+
+def test_a_kill_9_at_any_of_ten_turns_repeats_no_call_with_a_result(tmp_path: Path) -> None:
+    places = [doomed(tmp_path / str(at), at) for at in range(1, TURNS + 1)]
+    argv = ("run", "--drain", "--json", "--model", "script/script.yaml")
+    for place in places:
+        assert place.finish(*argv)[0] == -9
+
+    # all at once: each waits out the back-off of the attempt that died
+    drains: list[subprocess.Popen[str]] = [place.start(*argv) for place in places]
+    for at, (place, drain) in enumerate(zip(places, drains, strict=True), start=1):
+        out, err = drain.communicate(timeout=120)
+        assert drain.returncode == 0, out + err
+        assert (place.read(1)["result"], place.read(1)["attempt"]) == ("nine lines", 2), at
+        assert (place.root / "lines").read_text().split() == [str(n) for n in range(1, TURNS)]
+        recorded = results(place)
+        assert len(set(recorded)) == len(recorded) == (TURNS - 2 if at < TURNS else TURNS - 1)
