@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
@@ -47,16 +48,23 @@ class Message:
         }
 
 
+async def _unannounced(transcript: Path, size: int) -> None:
+    """Only `commit` tells that these are read."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mail:
     """Messages in the order of their arrival.
 
-    Call `commit()` right after the transcript write that holds them: until then a crash delivers
-    them again, afterwards they count as read. Calling it twice is harmless.
+    They count as read when the model has answered. `announce(transcript, size)`, called before
+    they are written behind `size` bytes of a transcript, makes the line of kind `assistant` that
+    follows them there the moment; without it `commit()` does. Until then a crash delivers them
+    again. Call `commit()` right after the reply is written down; calling it twice is harmless.
     """
 
     messages: tuple[Message, ...]
     commit: Callable[[], Awaitable[None]]
+    announce: Callable[[Path, int], Awaitable[None]] = _unannounced
 
 
 Assignment = Task | Mail
@@ -77,15 +85,18 @@ class Progress:
     tool: str | None = None
     since: float = 0.0
     spent: Callable[[], Usage] | None = None
+    _using: list[str] = field(default_factory=list)
 
     @contextmanager
     def using(self, tool: str) -> Iterator[None]:
-        """Inside the block this tool is under way."""
+        """Inside the block this tool is under way; of several the last one is shown."""
+        self._using.append(tool)
         self.tool = tool
         try:
             yield
         finally:
-            self.tool = None
+            self._using.remove(tool)
+            self.tool = self._using[-1] if self._using else None
 
 
 class Post(Protocol):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 
 import anyio
 
+from runner.core.failures import innermost
 from runner.core.log import get_logger
 from runner.errors import ToolError
 from runner.team.outcome import Done, Failed
@@ -21,6 +25,8 @@ from runner.work.messages import ModelReply, ToolCall, ToolResult
 from runner.work.prompt import reminder
 from runner.work.redact import redacting
 from runner.work.results.contract import IDLE, NO_SUBMIT, SUBMIT
+from runner.work.results.shape import shortened
+from runner.work.tools.base import Toolbox
 from runner.work.turns import result_as_json
 
 Answered = list[tuple[ToolCall, ToolResult]]
@@ -29,31 +35,84 @@ CUT = (
     "Your output was cut off at the token limit, so it was not used. Send less at once: "
     "write a long file in several parts, for example."
 )
+_LONGEST_REFUSAL = 1_000  # characters
 NOT_RUN = "not run: the attempt had already ended with a call before this one"
 
 
-async def answer_calls(attempt: Attempt, reply: ModelReply) -> Answered:
-    """Record the reply and run its calls in order; each result joins the next user turn.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A call as it stands in the history, and what speaks against running it."""
 
-    A key that a subagent found refused ends the attempt as a refused one of its own would.
+    call: ToolCall
+    problem: str | None
+    misfit: tuple[str, ...]
+
+
+async def answer_calls(attempt: Attempt, reply: ModelReply) -> Answered:
+    """Record the reply and run its calls; the results join the next user turn in their order.
+
+    Neighbours that only look run side by side, all others one after the other. A refusal of the
+    model ends the attempt, and so does a key that a subagent found refused.
     """
     calls = await attempt.hear(reply)
-    children = attempt.means.children
-    attempt.ended = attempt.ended or children.barred
+    attempt.ended = attempt.ended or attempt.means.children.barred or _refusal(attempt, reply)
+    asked = [
+        _Asked(
+            call=call,
+            problem=_unreadable(given, cut_off=reply.stop == "length" and call is calls[-1]),
+            misfit=tuple(misfits(given.arguments)),
+        )
+        for given, call in zip(reply.calls, calls, strict=True)
+    ]
     answered: Answered = []
-    cut = reply.stop == "length" and not calls
-    for asked, call in zip(reply.calls, calls, strict=True):
-        at_the_end = len(answered) == len(calls) - 1
-        problem = _unreadable(asked, cut_off=reply.stop == "length" and at_the_end)
-        cut = cut or problem is not None
-        result = await _answer(attempt, call, problem, tuple(misfits(asked.arguments)))
-        attempt.history.tell("", [result])
-        answered.append((call, result))
-    attempt.ended = attempt.ended or children.barred
+    for _, together in groupby(asked, partial(_company, attempt.means.toolbox)):
+        batch = list(together)
+        results = await _answer_all(attempt, batch)
+        attempt.history.tell("", results)
+        answered += zip((one.call for one in batch), results, strict=True)
+    attempt.ended = attempt.ended or attempt.means.children.barred
+    cut = any(one.problem for one in asked) or (reply.stop == "length" and not calls)
     attempt.cut_replies = attempt.cut_replies + 1 if cut else 0
     if cut and attempt.ended is None:
         await _tell_cut(attempt, bool(calls))
     return answered
+
+
+def _refusal(attempt: Attempt, reply: ModelReply) -> Failed | None:
+    """A model that will not go on is not asked again and again."""
+    if reply.stop != "refusal":
+        return None
+    said = shortened(attempt.means.redact(reply.text), _LONGEST_REFUSAL)
+    return Failed(error=f"the model refused: {said}" if said else "the model refused to answer")
+
+
+def _company(toolbox: Toolbox, asked: _Asked) -> Hashable:
+    """Neighbours of the same company may run at the same time."""
+    tool = toolbox.tools.get(asked.call.name)
+    if tool is None or not tool.read_only:
+        return asked.call.id
+    return tool.limited  # subagents may write, so nothing else runs beside them
+
+
+async def _answer_all(attempt: Attempt, batch: Sequence[_Asked]) -> list[ToolResult]:
+    """The results of calls that run at the same time; each is recorded before any of them."""
+    results: dict[str, ToolResult] = {}
+
+    async def answer(asked: _Asked) -> None:
+        results[asked.call.id] = await _answer(attempt, asked)
+
+    for asked in batch:
+        call = asked.call
+        await attempt.means.transcript.write(
+            "call", id=call.id, name=call.name, arguments=call.arguments
+        )
+    try:
+        async with anyio.create_task_group() as group:
+            for asked in batch:
+                group.start_soon(answer, asked)
+    except ExceptionGroup as errors:
+        raise innermost(errors) from errors
+    return [results[asked.call.id] for asked in batch]
 
 
 async def _tell_cut(attempt: Attempt, told: bool) -> None:
@@ -82,29 +141,26 @@ def _unreadable(asked: ToolCall, *, cut_off: bool) -> str | None:
     return f"The arguments of this call are broken ({problem}), so it did not run. Send it again."
 
 
-async def _answer(
-    attempt: Attempt, call: ToolCall, problem: str | None, misfit: Sequence[str]
-) -> ToolResult:
-    """The one result of one call, written down before the next call starts."""
-    clock, transcript = attempt.means.teammate.clock, attempt.means.transcript
-    started = clock.monotonic()
+async def _answer(attempt: Attempt, asked: _Asked) -> ToolResult:
+    """The one result of one call, written down when it is there."""
+    means, call = attempt.means, asked.call
+    started = means.teammate.clock.monotonic()
     attempt.tool_calls += 1
-    await transcript.write("call", id=call.id, name=call.name, arguments=call.arguments)
-    if problem is not None:
-        result = attempt.result(call, problem, is_error=True)
+    if asked.problem is not None:
+        result = attempt.result(call, asked.problem, is_error=True)
     elif attempt.ended is not None:
         result = attempt.result(call, NOT_RUN, is_error=True)
-    elif call.name == SUBMIT and attempt.means.contract is not None:
-        result = await submit(attempt, call, attempt.means.contract, misfit)
-    elif misfit:
-        result = attempt.result(call, f"{call.name}: {'; '.join(misfit)}", is_error=True)
+    elif call.name == SUBMIT and means.contract is not None:
+        result = await submit(attempt, call, means.contract, asked.misfit)
+    elif asked.misfit:
+        result = attempt.result(call, f"{call.name}: {'; '.join(asked.misfit)}", is_error=True)
     elif call.name == IDLE:
         result = await _idle(attempt, call)
     else:
         result = await _run_tool(attempt, call)
-    seconds = round(clock.monotonic() - started, 3)
-    await transcript.write("result", seconds=seconds, **result_as_json(result))
-    attempt.means.emit("tool.ended", tool=call.name, error=result.is_error, seconds=seconds)
+    seconds = round(means.teammate.clock.monotonic() - started, 3)
+    await means.transcript.write("result", seconds=seconds, **result_as_json(result))
+    means.emit("tool.ended", tool=call.name, error=result.is_error, seconds=seconds)
     return result
 
 

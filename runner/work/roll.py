@@ -52,6 +52,7 @@ class Slot:
     def __init__(self, slots: anyio.Semaphore) -> None:
         self._slots = slots
         self._held = False
+        self._borrowers = 0
 
     async def __aenter__(self) -> None:
         await self._slots.acquire()
@@ -62,11 +63,21 @@ class Slot:
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[None]:
-        """Free for others inside the block; a block that is cancelled does not wait for it."""
+        """Free for others inside the block, or until the last of several such blocks ends.
+
+        A block that is cancelled does not wait for it.
+        """
+        self._borrowers += 1
         self._give_up()
-        yield
-        await self._slots.acquire()
-        self._held = True
+        try:
+            yield
+        finally:
+            self._borrowers -= 1
+        if not self._borrowers:
+            await self._slots.acquire()
+            self._held = True
+        if self._borrowers:  # another such block began while this one waited
+            self._give_up()
 
     def _give_up(self) -> None:
         if self._held:

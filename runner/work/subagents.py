@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -51,25 +51,30 @@ def with_subagents(means: Means, equipment: Equipment, shared: Shared) -> Means:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Subagents:
-    """Those that one attempt, message turn or subagent starts; `means` are its own."""
+    """Those that one attempt, message turn or subagent starts; `means` are its own.
+
+    Calls side by side start theirs one after the other, so that they are numbered in order.
+    """
 
     means: Means
     equipment: Equipment
     shared: Shared
     blocked: Collection[str]
+    starting: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def carry_out(self, order: Order) -> str:
         """Start all that one call asks for, or nothing; their results or, in the background, ids.
 
         Raises: ToolError, with the reason of the refusal, or with the results if all have failed.
         """
-        equipment = await self._equip(order)
-        background = order.background and not equipment.agent.definition.blocking
-        numbers = self.shared.roll.enlist(len(order.pieces), self.means.transcript.path)
-        children = [
-            self._start(piece, number, equipment, background=background)
-            for piece, number in zip(order.pieces, numbers, strict=True)
-        ]
+        async with self.starting:
+            equipment = await self._equip(order)
+            background = order.background and not equipment.agent.definition.blocking
+            numbers = self.shared.roll.enlist(len(order.pieces), self.means.transcript.path)
+            children = [
+                self._start(piece, number, equipment, background=background)
+                for piece, number in zip(order.pieces, numbers, strict=True)
+            ]
         if background:
             return started(children)
         await self.means.children.all_ended(children)
