@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,10 @@ def base(tmp_path: Path) -> Path:
     for name in ("a", "b"):
         (tmp_path / f"{name}.yaml").write_text("default: []", encoding="utf-8")
     return tmp_path
+
+
+def models_of(base: Path, environ: Mapping[str, str] | None = None, **settings: Any) -> Models:
+    return Models(Settings(**settings), base_dir=base, environ=environ or {})
 
 
 ALIASES = {"smol": ("script/a.yaml",), "slow": ("anthropic/x", "smol"), "loop": ("loop",)}
@@ -40,18 +46,18 @@ ALIASES = {"smol": ("script/a.yaml",), "slow": ("anthropic/x", "smol"), "loop": 
 def test_the_first_usable_pattern_wins_then_the_default(
     base: Path, patterns: list[str] | None, default: str | None, name: str
 ) -> None:
-    models = Models(Settings(model=default, models=ALIASES), base_dir=base)
+    models = models_of(base, model=default, models=ALIASES)
 
     assert models.choose(patterns).model.name == name
 
 
 def test_the_reason_of_a_choice_says_what_was_passed_over(base: Path) -> None:
-    models = Models(Settings(model="script/b.yaml", models=ALIASES), base_dir=base)
+    models = models_of(base, model="script/b.yaml", models=ALIASES)
 
     reason = models.choose(["slow"]).reason
 
     assert reason.startswith("slow -> script/a.yaml (the agent's list)")
-    assert "slow -> anthropic/x: provider anthropic is not part of this version" in reason
+    assert "slow -> anthropic/x: no key: set ANTHROPIC_API_KEY" in reason
 
 
 @pytest.mark.parametrize(
@@ -93,8 +99,9 @@ def test_an_alias_called_inherit_goes_before_the_parent(base: Path) -> None:
         (["inherit"], None, "inherit: no such alias"),
         (["opus"], None, "opus: no such alias under `models:`"),
         (["loop"], None, "lead in a circle"),
-        (None, "openai/x", "provider openai is not part of this version"),
-        (None, "nobody/x", "no provider 'nobody'"),
+        (None, "openai/x", "no key: set OPENAI_API_KEY"),
+        (None, "acp/x", "provider acp is not part of this version"),
+        (None, "nobody/x", "no provider 'nobody'; there are script/PATH, anthropic/NAME"),
         (None, "script/gone.yaml", "script file .*gone.yaml is missing"),
         (None, "script/bad.yaml", "bad.yaml: tasks: found 3"),
     ],
@@ -105,7 +112,7 @@ def test_nothing_usable_says_why_for_every_pattern(
     (base / "bad.yaml").write_text("tasks: 3", encoding="utf-8")
 
     with pytest.raises(ModelUnavailable, match=why):
-        Models(Settings(model=default, models=ALIASES), base_dir=base).choose(patterns)
+        models_of(base, model=default, models=ALIASES).choose(patterns)
 
 
 def test_a_script_is_opened_once_and_again_only_when_its_file_changed(base: Path) -> None:
@@ -124,7 +131,7 @@ def test_a_script_is_opened_once_and_again_only_when_its_file_changed(base: Path
 def test_a_choice_tells_whether_it_stands_in_for_what_the_agent_wants(
     base: Path, patterns: list[str] | None, substitute: bool
 ) -> None:
-    models = Models(Settings(model="script/b.yaml", models=ALIASES), base_dir=base)
+    models = models_of(base, model="script/b.yaml", models=ALIASES)
 
     assert models.choose(patterns).substitute is substitute
 
@@ -134,6 +141,25 @@ def test_a_model_that_was_handed_in_serves_every_pattern(base: Path) -> None:
     models = Models(Settings(model="script/a.yaml"), base_dir=base, given=given)
 
     assert models.choose(["anthropic/x"]).model is given
+
+
+def test_a_provider_that_can_be_used_is_taken_and_opened_once(base: Path) -> None:
+    environ = {"OPENAI_API_KEY": "k"}
+    models = models_of(
+        base, environ, model="script/b.yaml", models={"slow": ("anthropic/x", "openai/y")}
+    )
+    choice = models.choose(["slow"])
+
+    assert (choice.model.name, choice.substitute) == ("openai/y", False)
+    assert "slow -> openai/y (the agent's list)" in choice.reason
+    assert models.choose(["openai/y"]).model is choice.model
+
+
+async def test_models_that_were_never_asked_are_closed_without_ado(base: Path) -> None:
+    models = models_of(base, {"OPENAI_API_KEY": "k"})
+    await models.aclose()
+    models.choose(["openai/y"])
+    await models.aclose()
 
 
 def test_the_models_of_one_provider_share_one_gate(base: Path) -> None:

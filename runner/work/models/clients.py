@@ -15,6 +15,7 @@ from typing import Any
 from runner.core.settings import ProviderSettings
 from runner.errors import ModelUnavailable
 from runner.work.models.connection import Connection
+from runner.work.processes.environment import tool_environment
 
 NO_KEY = "none"
 """Sent where a server of one's own wants no key: the SDKs insist on one."""
@@ -39,8 +40,16 @@ class Place:
         return self.settings.base_url or self.variable(*variables)
 
     def key(self, usual: str, base_url: str | None) -> tuple[str | None, str]:
-        """The key with the name of its variable; `NO_KEY` for a server of one's own."""
+        """The key with the name of its variable; `NO_KEY` for a server of one's own.
+
+        Raises: ModelUnavailable, for a variable that the commands of tools would see.
+        """
         name = self.settings.api_key_env or usual
+        if tool_environment({name: ""}):
+            raise ModelUnavailable(
+                f"`api_key_env: {name}` names a variable that tools can see; use one that begins "
+                "with OPENAI_ or ANTHROPIC_, or the usual one of a provider, GROQ_API_KEY say"
+            )
         key = self.variable(name)
         if key is None and base_url is not None and self.settings.api_key_env is None:
             key = NO_KEY
@@ -78,9 +87,8 @@ def anthropic_connection(place: Place) -> Connection:
 
 
 def _bedrock(place: Place) -> Connection:
-    token = place.variable(place.settings.api_key_env or "AWS_BEARER_TOKEN_BEDROCK")
-    if token is None:
-        _need("boto3", "bedrock")
+    _need("boto3", "bedrock")
+    token, _ = place.key("AWS_BEARER_TOKEN_BEDROCK", None)
     region = place.settings.region or place.variable("AWS_REGION", "AWS_DEFAULT_REGION")
 
     def open_client() -> Any:
@@ -129,7 +137,7 @@ def _foundry(place: Place) -> Connection:
     key, name = place.key("ANTHROPIC_FOUNDRY_API_KEY", None)
     if key is None:
         raise ModelUnavailable(f"no key: set {name}")
-    address = base_url or (f"https://{resource}.services.ai.azure.com/anthropic/")
+    address = base_url or f"https://{resource}.services.ai.azure.com/anthropic/"
     if base_url is None and resource is None:
         raise ModelUnavailable(
             "no address: set ANTHROPIC_FOUNDRY_RESOURCE, or `base_url` under "
@@ -159,8 +167,8 @@ def openai_connection(place: Place) -> Connection:
 def ollama_connection(place: Place) -> Connection:
     """A server of Ollama. Raises: ModelUnavailable."""
     _need("openai", "openai")
-    name = place.settings.api_key_env or "OLLAMA_API_KEY"
-    return _compatible(ollama_url(place), place.variable(name) or NO_KEY, name)
+    key, name = place.key("OLLAMA_API_KEY", None)
+    return _compatible(ollama_url(place), key or NO_KEY, name)
 
 
 def ollama_url(place: Place) -> str:

@@ -374,8 +374,8 @@ async def test_key_and_token_are_sent_as_the_variables_hold_them() -> None:
         for environ in ({"ANTHROPIC_API_KEY": "key-1"}, {"ANTHROPIC_AUTH_TOKEN": "token-1"}):
             async with opened(canned, OPUS, environ) as model:
                 await model.reply(asking(GO, system=" "))
-        own = {"anthropic": ProviderSettings(api_key_env="MINE")}
-        async with opened(canned, OPUS, {"MINE": "key-2"}, providers=own) as model:
+        own = {"anthropic": ProviderSettings(api_key_env="OPENAI_MINE")}
+        async with opened(canned, OPUS, {"OPENAI_MINE": "key-2"}, providers=own) as model:
             await model.reply(asking(GO))
 
     sent = [" ".join(headers.values()) for headers in canned.headers]
