@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
@@ -29,12 +31,16 @@ MAX_DELIVERIES = 3
 
 @dataclass(slots=True)
 class _Handed:
-    """What one look took out of the inbox. `left` stays unread, for another run."""
+    """What one look took out of the inbox. `left` stays unread, for another run.
+
+    `told` is on its way into a transcript.
+    """
 
     cursor: Cursor
     letters: tuple[Message, ...]
     done: bool = False
     left: bool = False
+    told: bool = False
 
 
 class Inbox:
@@ -186,7 +192,23 @@ class Inbox:
                     sender=one.sender,
                 )
 
-        return Mail(messages=handed.letters, commit=commit)
+        async def announce(transcript: Path, size: int) -> None:
+            handed.told = True
+            before = takewhile(lambda one: one is not handed, self._handed)
+            if all(one.done or (one.told and not one.left) for one in before):
+                await self._announce(handed, transcript, size)
+
+        return Mail(messages=handed.letters, commit=commit, announce=announce)
+
+    async def _announce(self, handed: _Handed, transcript: Path, size: int) -> None:
+        ids = [one.id for one in handed.letters]
+        try:
+            await anyio.to_thread.run_sync(
+                self._mailbox.announce, handed.cursor, ids, transcript, size
+            )
+        except (RunnerError, OSError) as error:
+            # the commit does it; a death between the reply and that delivers again
+            self._note("mail_not_announced", error)
 
     def _send(self, to: str, text: str, type_: str, extra: Mapping[str, Any]) -> str:
         if to == self.name:

@@ -1,7 +1,9 @@
 """Inboxes on disk: `.team/inbox/NAME.jsonl`, one message a line.
 
 Writers append under `.team/inbox/NAME.lock`. The reader's place is kept beside the file, in
-`NAME.cursor.json`; reading moves nothing on disk, `commit` does. A file that is wholly read and has
+`NAME.cursor.json`; reading moves nothing on disk, `commit` does. What is told to a model counts as
+read from the moment at which a transcript holds the answer: `announce` notes beforehand where that
+is going to be, and whoever reads after a death looks there. A file that is wholly read and has
 grown is renamed away (`NAME.read-1.jsonl`), so that nothing is ever cut out of a file in use.
 Everything here is synchronous: one call is one hop.
 """
@@ -31,6 +33,7 @@ from runner.core.files import (
     locked,
 )
 from runner.core.ids import random_id, safe_name
+from runner.core.json_lines import objects_in
 from runner.core.layout import STATE_VERSION, Layout
 from runner.errors import UnknownRecipient
 from runner.team.types import Message
@@ -108,14 +111,14 @@ class Mailbox:
         Damaged lines are copied to `NAME.damaged.jsonl` once. Raises: BoardBusy.
         """
         with self._locked():
-            saved = self._load()
+            saved, telling = self._load()
             try:
                 stream = self.path.open("rb")
             except FileNotFoundError:
                 # whatever comes under this name is another file
                 gone = Cursor(ids=saved.ids | taken.ids)
                 if saved.offset:
-                    self._save(gone)
+                    self._save(gone, telling)
                 return Batch(cursor=gone)
             with stream:
                 start = _start(saved, taken, stream)
@@ -126,13 +129,28 @@ class Mailbox:
                 for line in fresh:
                     append_line(self.damaged_file, encode_line({"file": self.path.name, **line}))
                 kept = saved if _is_same(saved, start) else replace(start, offset=0)
-                self._save(replace(kept, reported=batch.cursor.reported))
+                self._save(replace(kept, reported=batch.cursor.reported), telling)
             return replace(batch, damaged=tuple(fresh))
+
+    def announce(self, upto: Cursor, told: Sequence[str], transcript: Path, size: int) -> None:
+        """Messages with the ids `told` are going into `transcript`, behind its first `size` bytes.
+
+        When a reply follows them there, everything before `upto` is read, as by a `commit`.
+        """
+        telling = {
+            "transcript": str(transcript.absolute()),
+            "size": size,
+            "ids": list(told),
+            "upto": _to_json(upto),
+        }
+        with self._locked():
+            saved, _ = self._load()
+            self._save(saved, telling)
 
     def commit(self, upto: Cursor) -> None:
         """Remember that everything before `upto` is read; an older place changes nothing."""
         with self._locked():
-            saved = self._load()
+            saved, _ = self._load()
             try:
                 with self.path.open("rb") as stream:
                     found = _beginning(stream)
@@ -153,7 +171,7 @@ class Mailbox:
         """The unread messages; nothing is consumed and nothing is written."""
         try:
             with self.path.open("rb") as stream:
-                start = _start(self._load(), NOWHERE, stream)
+                start = _start(self._load()[0], NOWHERE, stream)
                 return _parse(stream.read(), start).messages
         except FileNotFoundError:
             return ()
@@ -168,34 +186,67 @@ class Mailbox:
             number += 1
         return path
 
-    def _load(self) -> Cursor:
+    def _load(self) -> tuple[Cursor, Mapping[str, Any] | None]:
+        """The place, and what was announced and is not answered."""
         try:
             value = json.loads(self._cursor_file.read_bytes())
-            return Cursor(
-                head=str(value["head"]),
-                inode=int(value["inode"]),
-                size=int(value["size"]),
-                mtime_ns=int(value["mtime_ns"]),
-                offset=int(value["offset"]),
-                ids=frozenset(str(one) for one in value["ids"]),
-                reported=int(value["reported"]),
-            )
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            saved, telling = _from_json(value), value.get("telling")
+            if telling is None or not _is_answered(telling):
+                return saved, telling
+            upto = _from_json(telling["upto"])
+        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
             # at least once: without a place everything counts as unread
-            return Cursor()
+            return Cursor(), None
+        return replace(upto, reported=max(saved.reported, upto.reported)), None
 
-    def _save(self, cursor: Cursor) -> None:
-        value = {
-            "version": STATE_VERSION,
-            "head": cursor.head,
-            "inode": cursor.inode,
-            "size": cursor.size,
-            "mtime_ns": cursor.mtime_ns,
-            "offset": cursor.offset,
-            "reported": cursor.reported,
-            "ids": sorted(cursor.ids),
-        }
+    def _save(self, cursor: Cursor, telling: Mapping[str, Any] | None = None) -> None:
+        value = {"version": STATE_VERSION, **_to_json(cursor)}
+        if telling is not None:
+            value["telling"] = telling
         atomic_write(self._cursor_file, encode_json(value))
+
+
+def _from_json(value: Mapping[str, Any]) -> Cursor:
+    return Cursor(
+        head=str(value["head"]),
+        inode=int(value["inode"]),
+        size=int(value["size"]),
+        mtime_ns=int(value["mtime_ns"]),
+        offset=int(value["offset"]),
+        ids=frozenset(str(one) for one in value["ids"]),
+        reported=int(value["reported"]),
+    )
+
+
+def _to_json(cursor: Cursor) -> dict[str, Any]:
+    return {
+        "head": cursor.head,
+        "inode": cursor.inode,
+        "size": cursor.size,
+        "mtime_ns": cursor.mtime_ns,
+        "offset": cursor.offset,
+        "reported": cursor.reported,
+        "ids": sorted(cursor.ids),
+    }
+
+
+def _is_answered(telling: Mapping[str, Any]) -> bool:
+    """Whether a reply follows the messages in the transcript, before an end or another start."""
+    try:
+        with Path(telling["transcript"]).open("rb") as stream:
+            stream.seek(int(telling["size"]))
+            lines = objects_in(stream.read())
+    except OSError:
+        return False
+    is_told = False
+    for line in lines:
+        kind = line.get("kind")
+        is_told = is_told or line.get("mail") == telling["ids"]
+        if is_told and kind == "assistant":
+            return True
+        if kind in ("start", "end"):
+            break
+    return False
 
 
 def _start(saved: Cursor, taken: Cursor, stream: BinaryIO) -> Cursor:

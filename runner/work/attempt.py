@@ -172,6 +172,8 @@ class Attempt:
 
         They count as read when the model has answered: a death before that delivers them again.
         """
+        transcript = self.means.transcript
+        await mail.announce(transcript.path, transcript.size)
         text = self.means.redact(letters(mail.messages))
         await self.tell(text, mail=[message.id for message in mail.messages])
         self.unanswered.append(mail)
