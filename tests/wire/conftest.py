@@ -30,11 +30,17 @@ class Line:
 
     form: str
     root: Path
+    model: str = "fake-model"
     window: int | None = None
     api_key: str | None = None
     settings: Settings = field(default_factory=Settings)
     environ: dict[str, str] = field(default_factory=dict)
     _server: FakeServer | None = None
+
+    def thinks(self) -> None:
+        """From now on the model thinks when it is told to, and the agent `thinker` tells it."""
+        self.model = "claude-haiku-4-5" if self.form == "anthropic" else "gpt-5"
+        self.agent("thinker", thinkingLevel="medium")
 
     @property
     def server(self) -> FakeServer:
@@ -88,7 +94,7 @@ class Line:
         self.settings = Settings(
             **{
                 **{name: getattr(self.settings, name) for name in Settings.__slots__},
-                "model": f"{provider}/fake-model",
+                "model": f"{provider}/{self.model}",
                 "members": (MemberSpec(name="ann"),),
                 "providers": {"openai": ProviderSettings(api=api)} if api else {},
             }

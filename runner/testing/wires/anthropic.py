@@ -80,14 +80,15 @@ class AnthropicWire:
         if not isinstance(messages, list) or not messages:
             raise BadRequest("messages: at least one message is required")
         self._check_system(body.get("system"))
-        _check_tools(body, uses_tools='"tool_use"' in json.dumps(messages))
         _check_thinking(body)
         _check_roles(messages)
         open_calls: list[str] = []
         seen: set[str] = set()
         for at, message in enumerate(messages):
             open_calls = _check_message(at, message, open_calls, seen)
-        self._check_thoughts(messages, enabled=_thinks(body))
+        _check_tools(body, called=bool(seen))
+        if _thinks(body):
+            self._check_latest(messages, budget=body["thinking"]["type"] == "enabled")
         need(
             _breakpoints(body) <= _MAX_BREAKPOINTS,
             "A maximum of 4 blocks with cache_control may be provided",
@@ -100,23 +101,19 @@ class AnthropicWire:
         elif system is not None:
             need_text(system, "system")
 
-    def _check_thoughts(self, messages: list[Json], *, enabled: bool) -> None:
-        """Signed thinking comes back as it was said; that of the latest turn comes back whole."""
-        for at, message in enumerate(messages):
-            for where, block in _blocks(message, at):
-                if block["type"] == "thinking":
-                    sealed = seal(block["thinking"])
-                    need(
-                        block["signature"] == sealed,
-                        f"{where}: Invalid `signature` in `thinking` block",
-                    )
-        latest_at = [at for at, one in enumerate(messages) if one["role"] == "assistant"][-1:]
-        if not latest_at or not enabled:
+    def _check_latest(self, messages: list[Json], *, budget: bool) -> None:
+        """The thinking of the latest turn comes back as it was said.
+
+        With a `budget` it must come back; else it may be left out.
+        """
+        at = max((at for at, one in enumerate(messages) if one["role"] == "assistant"), default=-1)
+        if at < 0:
             return
-        (at,) = latest_at
         latest = [block for _, block in _blocks(messages[at], at)]
         said = [one for one in self._said if _uses(one) and _uses(one) == _uses(latest)]
         if not said or any(_thinking_of(one) == _thinking_of(latest) for one in said):
+            return
+        if not budget and not _thinking_of(latest):
             return
         need(
             _thinking_of(latest),
@@ -222,10 +219,10 @@ class AnthropicWire:
         return _event("error", error={"type": "overloaded_error", "message": message})
 
 
-def _check_tools(body: Json, *, uses_tools: bool) -> None:
+def _check_tools(body: Json, *, called: bool) -> None:
     tools = body.get("tools") or []
     need(
-        tools or not uses_tools,
+        tools or not called,
         "Requests which include `tool_use` or `tool_result` blocks must define tools",
     )
     names: set[str] = set()
@@ -309,6 +306,11 @@ def _check_message(at: int, message: Json, open_calls: list[str], seen: set[str]
     return calls
 
 
+def _check_signature(block: Json, where: str) -> None:
+    sealed = block["signature"] == seal(str(block["thinking"]))
+    need(sealed, f"{where}: Invalid `signature` in `thinking` block")
+
+
 def _check_results(at: int, results: list[str], calls: list[str]) -> None:
     missing = [call for call in calls if call not in results]
     need(
@@ -345,6 +347,8 @@ def _check_block(block: object, where: str, kinds: tuple[str, ...]) -> None:
         )
         need(isinstance(found["input"], dict), f"{where}.input: Input should be a valid dictionary")
         need_text(found["name"], f"{where}.name")
+    elif kind == "thinking":
+        _check_signature(found, where)
     elif kind == "tool_result" and isinstance(found["content"], list):
         for at, inner in enumerate(found["content"]):
             _check_block(inner, f"{where}.content.{at}", ("text",))

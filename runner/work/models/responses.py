@@ -132,7 +132,13 @@ def _kept(turn: AssistantTurn, asked: Asked) -> list[Json] | None:
     return [
         _call(item, calls.pop(0)) if item.get("type") == "function_call" else dict(item)
         for item in items
+        if not _is_blank_message(item)
     ]
+
+
+def _is_blank_message(item: Mapping[str, Any]) -> bool:
+    said = [*_parts([item], "output_text", "text"), *_parts([item], "refusal", "refusal")]
+    return item.get("type") == "message" and not any(part.strip() for part in said)
 
 
 def _parts(items: Iterable[Mapping[str, Any]], kind: str, key: str) -> list[str]:
