@@ -94,6 +94,7 @@ def _file(found: FoundFile, names: Collection[str], setting: AgentSetting) -> di
         "line": parsed.line,
         "fallback": parsed.fallback,
         "unknownKeys": list(parsed.unknown_keys),
+        "foreignKeys": list(parsed.foreign_keys),
         "unknownTools": _unknown_tools(agent) if agent else [],
         "model": None if model is None else {"name": model.name, "reason": model.reason},
         "warnings": [
@@ -179,6 +180,7 @@ def _print_file(file: dict[str, Any]) -> None:
         file["reason"],
         file["shadowedBy"] and f"shadowed by {file['shadowedBy']}",
         file["unknownKeys"] and f"unknown keys: {', '.join(file['unknownKeys'])}",
+        file["foreignKeys"] and f"mean nothing here: {', '.join(file['foreignKeys'])}",
         *file["warnings"],
     ):
         if note:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from runner.agents.availability import explained_absence
-from runner.agents.discovery import Discovery, FoundFile
+from runner.agents.discovery import Discovery
 from runner.agents.effective import EffectiveAgent, effective_agent
 from runner.agents.merging import Found
 from runner.core.settings import Settings
@@ -16,8 +15,8 @@ def obstacle(agent: EffectiveAgent) -> str | None:
     """Why no task can use the agent, whatever thinks: something in its file; None if it can."""
     from runner.work.selection import NO_WORKTREES, usable_schema
 
-    if agent.unusable:
-        return agent.unusable
+    if why := agent.definition.unusable or agent.unusable:
+        return why
     if word := agent.definition.isolation:
         return f"`isolation` is {word!r}: {NO_WORKTREES}"
     if agent.definition.output is not None:
@@ -32,19 +31,14 @@ def why_not_used(name: str, discovery: Discovery, settings: Settings) -> str | N
     """Why nothing that names this agent can be done here; None if it can, if a model is there."""
     absence = explained_absence(name, discovery.names, settings.disabled_agents)
     if absence is not None:
-        return "; ".join([absence, *map(skipped_text, skipped_as(name, discovery))])
+        skipped = discovery.skipped_as(name)
+        return f"{absence}; {skipped_text(skipped)}" if skipped else absence
     definition = discovery.get(name)
     if definition is None:
         raise AssertionError("unreachable: a name that is not absent is there")
     agent = effective_agent(definition, max_depth=settings.limits.max_recursion_depth)
     found = obstacle(agent)
-    return f"agent {name!r}: {found}" if found and not agent.unusable else found
-
-
-def skipped_as(name: str, discovery: Discovery) -> list[FoundFile]:
-    """The files that would have defined an agent of this name, but had to be skipped."""
-    skipped = [found for found in discovery.files if found.state == "skipped"]
-    return [found for found in skipped if Path(found.parsed.file).stem == name]
+    return agent.unusable or (found and f"agent {name!r}: {found}")
 
 
 def skipped_text(found: Found[Any]) -> str:

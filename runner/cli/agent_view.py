@@ -150,7 +150,9 @@ def _model_text(model: ChosenModel) -> str:
 
 
 def _policy_text(policy: SpawnPolicy) -> str:
-    return "no agent" if policy.is_empty else str(policy)
+    if policy.is_empty:
+        return "no agent"
+    return str(policy).replace("*", "every agent", 1) if policy.allowed == "*" else str(policy)
 
 
 def _agent(found: FoundFile) -> AgentDefinition:

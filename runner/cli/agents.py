@@ -14,7 +14,7 @@ from runner.agents.merging import shadows
 from runner.cli import here, output
 from runner.cli.agent_files import checked, has_problem, parsed_object, print_checked
 from runner.cli.agent_setting import AgentSetting
-from runner.cli.agent_use import obstacle, skipped_as, skipped_text
+from runner.cli.agent_use import obstacle, skipped_text
 from runner.cli.agent_view import agent_object, print_agent, tools_here
 from runner.cli.tables import print_table
 from runner.errors import UnknownAgent
@@ -59,7 +59,8 @@ def show(context: click.Context, name: str, as_json: bool) -> None:
     try:
         agent = get_agent(discovery, name)
     except UnknownAgent:
-        output.warn(map(skipped_text, skipped_as(name, discovery)))
+        if skipped := discovery.skipped_as(name):
+            output.warn([skipped_text(skipped)])
         raise
     found = next(file for file in discovery.files if file.parsed.definition is agent)
     setting = _setting(context)

@@ -28,7 +28,7 @@ class _OnDemand(click.Group):
         return command
 
 
-@click.group(cls=_OnDemand)
+@click.group(cls=_OnDemand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("-C", "--directory", metavar="DIR", type=Path, help="Work as if started in DIR.")
 @click.version_option(__version__, message="runner %(version)s")
 @click.pass_context
@@ -47,4 +47,5 @@ def execute(arguments: Sequence[str]) -> int:
         return end.exit_code
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "runner"
-        raise UsageError(f"{error.format_message()} (see `{path} --help`)") from error
+        message = error.format_message().removesuffix(".")
+        raise UsageError(f"{message} (see `{path} --help`)") from error

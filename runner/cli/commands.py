@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -84,8 +83,7 @@ def named_command(found: Commands, name: str) -> WorkflowCommand:
     try:
         return get_command(found, name)
     except UnknownCommand:
-        files = [file for file in found.files if Path(file.parsed.file).stem == name]
-        output.warn(skipped_text(file) for file in files if file.state == "skipped")
+        output.warn(skipped_text(file) for file in found.files if file.parsed.is_meant_as(name))
         raise
 
 

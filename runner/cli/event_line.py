@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from runner.cli.output import one_line
+from runner.cli.output import cut, one_line
 from runner.core.clock import from_iso
 
 Event = Mapping[str, Any]
 _HEAD = frozenset({"ts", "event", "run", "teammate", "subagent", "task", "attempt"})
 # what only programs need: ids, and where a process is; the state in `--json`
 _UNTOLD = frozenset({"claim", "request", "message", "id", "pid", "host", "source", "file"})
+_SUBJECT_LENGTH = 120
 _CONTROL = frozenset(
     {"shutdown_request", "shutdown_response", "plan_approval", "plan_approval_response"}
 )
@@ -61,9 +62,9 @@ def local_time(event: Event) -> datetime | None:
 
 def _subject(event: Event, subjects: Mapping[Any, str]) -> str:
     own, task = event.get("subject"), event.get("task")
-    if isinstance(own, str):
-        return own
-    return subjects.get(task, "") if isinstance(task, (int, str)) else ""
+    if not isinstance(own, str):
+        own = subjects.get(task, "") if isinstance(task, (int, str)) else ""
+    return cut(own, _SUBJECT_LENGTH)
 
 
 def _facts(event: Event, subject: str) -> str:

@@ -66,6 +66,8 @@ def command(
         return 0
     for line in Printed(subjects(layout)).lines(events):
         output.say(line)
+    if not events:
+        output.note("no events")
     return 0
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from runner.agents.availability import unknown_disabled
 from runner.agents.discovery import Discovery, discover_agents
 from runner.board.problem import Problem, Severity
-from runner.board.snapshot import Snapshot
 from runner.board.store import Store
 from runner.board.task import Task
 from runner.cli.agent_use import why_not_used
@@ -32,13 +31,26 @@ def all_problems(store: Store) -> list[Problem]:
     settings = load_settings(layout, os.environ, {})
     snapshot = store.scan(settle=True)
     discovery = discover_agents(layout.agents_from)
+    pending = [task for task in snapshot.tasks.values() if task.status == "pending"]
     return [
         *snapshot.problems,
-        *agent_problems(snapshot, discovery, settings),
-        *unknown_owners(snapshot, roster_names(layout, settings)),
-        *unknown_roles(snapshot, settings),
+        *_of_tasks(pending, layout, settings, discovery),
         *team_problems(layout, settings, discovery),
     ]
+
+
+def problems_of(task: Task, layout: Layout) -> list[Problem]:
+    """What one pending task names that cannot be used here. Raises: ConfigError."""
+    settings = load_settings(layout, os.environ, {})
+    return list(_of_tasks([task], layout, settings, discover_agents(layout.agents_from)))
+
+
+def _of_tasks(
+    pending: Sequence[Task], layout: Layout, settings: Settings, discovery: Discovery
+) -> Iterator[Problem]:
+    yield from agent_problems(pending, discovery, settings)
+    yield from unknown_owners(pending, roster_names(layout, settings))
+    yield from unknown_roles(pending, settings)
 
 
 def roster_names(layout: Layout, settings: Settings) -> set[str]:
@@ -47,11 +59,11 @@ def roster_names(layout: Layout, settings: Settings) -> set[str]:
 
 
 def agent_problems(
-    snapshot: Snapshot, discovery: Discovery, settings: Settings
+    pending: Iterable[Task], discovery: Discovery, settings: Settings
 ) -> Iterator[Problem]:
-    """Open tasks whose agent is not here by exactly that name, is switched off, or cannot work."""
+    """Tasks whose agent is not here by exactly that name, is switched off, or cannot work."""
     reasons: dict[str, str | None] = {}
-    for task in _open(snapshot):
+    for task in pending:
         agent = task.agent
         if agent is None or task.run is not None:
             continue
@@ -66,20 +78,20 @@ def _kind(agent: str, discovery: Discovery, settings: Settings) -> str:
     return "unknown-agent" if absent else "bad-field"
 
 
-def unknown_owners(snapshot: Snapshot, names: Collection[str]) -> Iterator[Problem]:
-    """Pending tasks that are assigned to somebody who is not in the team: nobody takes them."""
+def unknown_owners(pending: Iterable[Task], names: Collection[str]) -> Iterator[Problem]:
+    """Tasks that are assigned to somebody who is not in the team: nobody takes them."""
     shown = ", ".join(sorted(names))
-    for task in _open(snapshot):
+    for task in pending:
         if task.owner is not None and task.owner not in names:
             message = f"assigned to {task.owner}, who is no member of the team ({shown})"
             yield _of_task(task, "warning", "unknown-owner", f"{message}; nobody else may claim it")
 
 
-def unknown_roles(snapshot: Snapshot, settings: Settings) -> Iterator[Problem]:
-    """Pending tasks for a role that nobody in the team has: a person may still claim them."""
+def unknown_roles(pending: Iterable[Task], settings: Settings) -> Iterator[Problem]:
+    """Tasks for a role that nobody in the team has: a person may still claim them."""
     roles = sorted({member.role for member in settings.members})
     shown = ", ".join(roles)
-    for task in _open(snapshot):
+    for task in pending:
         if task.required_role is not None and task.required_role not in roles:
             message = f"needs role {task.required_role}, which nobody in the team has ({shown})"
             yield _of_task(task, "advice", "bad-field", f"{message}; nobody will claim it")
@@ -120,7 +132,3 @@ def _of_task(task: Task, severity: Severity, kind: str, message: str) -> Problem
 
 def _of_team(severity: Severity, kind: str, message: str) -> Problem:
     return Problem(severity=severity, kind=kind, file="team.yaml", id=None, message=message)
-
-
-def _open(snapshot: Snapshot) -> Iterator[Task]:
-    return (task for task in snapshot.tasks.values() if task.status == "pending")

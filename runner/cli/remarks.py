@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from runner.agents.discovery import Discovery, FoundFile, discover_agents
 from runner.board.snapshot import Snapshot
-from runner.cli.agent_use import skipped_as, skipped_text
+from runner.cli.agent_use import skipped_text
 from runner.cli.output import counted
 from runner.core.ids import Key
 from runner.core.layout import Layout
@@ -27,10 +27,12 @@ def remarks(
     told = []
     for name in sorted(set(_named(discovery, settings, snapshot, only))):
         agent = discovery.get(name)
-        named = [agent.file] if agent else [one.parsed.file for one in skipped_as(name, discovery)]
-        for file in named:
-            if found := files.pop(file, None):
+        if agent is not None:
+            if found := files.pop(agent.file, None):
                 told += _lines(found)
+        elif skipped := discovery.skipped_as(name):
+            files.pop(skipped.parsed.file, None)
+            told.append(skipped_text(skipped))
     if files:
         have = "has" if len(files) == 1 else "have"
         told.append(f"{counted(len(files), 'agent file')} {have} remarks: `runner agents check`")

@@ -85,6 +85,9 @@ def command(
 ) -> int:
     """Start a team that works on the board.
 
+    It ends when nobody has found work for `idle_timeout` (60 s), with --drain as soon as nothing
+    is left that it could do.
+
     \b
     Exit codes, judged on the whole board at the end:
     0  all done, or nothing to do

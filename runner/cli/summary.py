@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runner.cli import output
-from runner.cli.output import counted, duration, one_line
+from runner.cli.output import counted, cut, duration, one_line
 from runner.cli.tables import print_table
 
 Subjects = Mapping[Any, str]
 
 _COLUMNS = ("task", "status", "by", "tries", "time", "subject")
+_SUBJECT_LENGTH = 120
 _SPARE = ("by", "tries", "time")
 VERDICTS: Mapping[int, str] = {
     0: "all done",
@@ -62,7 +63,7 @@ def leftovers(tasks: Sequence[Mapping[str, Any]], subjects: Subjects) -> list[st
         if task.get("status") in {"completed", "deleted"}:
             continue
         reason = one_line(task.get("error") or task.get("reason")) or "no reason given"
-        subject = one_line(subjects.get(task["id"]))
+        subject = cut(one_line(subjects.get(task["id"])), _SUBJECT_LENGTH)
         lines.append(f"{one_line(task['id'])} {subject} ({_status(task)}): {reason}")
     return lines
 

@@ -15,7 +15,7 @@ from runner.board.store import Store
 from runner.board.task import Task
 from runner.cli import boards, here, output
 from runner.core.strict_json import read_json
-from runner.errors import UsageError
+from runner.errors import ConfigError, UsageError
 
 FIELDS = (
     *("subject", "description", "owner", "agent", "required_role", "run", "verify"),
@@ -27,6 +27,7 @@ _TEXTS = frozenset({"subject", "description", "owner", "agent", "required_role"}
 _COMMANDS = frozenset({"run", "verify"})
 """A text or a list of texts: JSON of another type (`true`, `1`) is a command as it was typed."""
 _METADATA = "metadata."
+_REFERENCES = ("agent", "owner", "required_role")
 _USE_INSTEAD = {
     "status": "`tasks done`, `fail`, `retry`, `release` or `delete`",
     "id": "nothing: an id stays; add a new task instead",
@@ -91,8 +92,8 @@ def add(
     if missing := [key for key in task.blocked_by if key not in store.scan().tasks]:
         named = ", ".join(missing)
         output.warn([f"task {task.id} waits for {named}: not on the board"])
-    if agent is not None:
-        _warn_of_agent(task, store)
+    if {agent, owner, role} != {None}:
+        _warn_of_references(task, store)
 
 
 @click.command()
@@ -117,22 +118,23 @@ def edit(
     changes = _changes(assignments, store.find(task_id).raw)
     task = store.edit(task_id, changes, force=force)
     boards.print_task(task, f"task {task.id}: changed {', '.join(changes)}", as_json=as_json)
-    if changes.get("agent") is not None:
-        _warn_of_agent(task, store)
+    if any(changes.get(name) is not None for name in _REFERENCES):
+        _warn_of_references(task, store)
 
 
-def _warn_of_agent(task: Task, store: Store) -> None:
-    """Say at once why the agent of a task cannot be used."""
-    # agents are looked for only where one was named
-    from runner.agents.discovery import discover_agents
-    from runner.cli.agent_setting import AgentSetting
-    from runner.cli.agent_use import why_not_used
+def _warn_of_references(task: Task, store: Store) -> None:
+    """Say at once why nobody here can do the task as it is."""
+    if task.status != "pending":
+        return
+    # team, agents and models are loaded only where a task names one of them
+    from runner.cli.references import problems_of
 
-    layout = store.layout
-    discovery = discover_agents(layout.agents_from)
-    why = why_not_used(task.agent or "", discovery, AgentSetting(layout.root).settings)
-    if why is not None:
-        output.warn([f"task {task.id} cannot be done as it is: {why}"])
+    try:
+        problems = problems_of(task, store.layout)
+    except ConfigError as error:
+        output.warn([f"agent, owner and role of task {task.id} are not checked: {error}"])
+        return
+    output.warn(f"task {task.id}: {problem.message}" for problem in problems)
 
 
 def _changes(assignments: tuple[str, ...], there: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,7 +184,8 @@ def _schema(file: Path | None, directory: Path) -> Any:
     try:
         return read_json((directory / file).read_bytes())
     except (OSError, ValueError) as error:
-        raise UsageError(f"--schema {file}: expected a file of JSON: {error}") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"--schema {file}: expected a file of JSON: {why}") from error
 
 
 def _check_field(name: str, there: Container[str]) -> None:

@@ -199,11 +199,11 @@ def ordered(snapshot: Snapshot) -> list[Task]:
 
 
 @command.command()
-@click.option("--mermaid", "form", flag_value="mermaid", help="As a Mermaid flowchart.")
-@click.option("--dot", "form", flag_value="dot", help="As a Graphviz graph.")
+@click.option("--mermaid", is_flag=True, help="As a Mermaid flowchart.")
+@click.option("--dot", is_flag=True, help="As a Graphviz graph.")
 @here.as_json
 @click.pass_context
-def graph(context: click.Context, form: str | None, as_json: bool) -> None:
+def graph(context: click.Context, mermaid: bool, dot: bool, as_json: bool) -> None:
     """Draw which task waits for which, as a tree.
 
     Under each task stand those that it blocks; below the tree the critical path, the longest line
@@ -211,13 +211,14 @@ def graph(context: click.Context, form: str | None, as_json: bool) -> None:
     """
     from runner.cli import graph as drawing
 
-    if form and as_json:
-        raise UsageError(f"--{form} and --json: one form at a time")
+    forms = {"--mermaid": mermaid, "--dot": dot, "--json": as_json}
+    if len(wanted := [form for form, given in forms.items() if given]) > 1:
+        raise UsageError(f"{' and '.join(wanted)}: one form at a time")
     snapshot = boards.open_store(context).scan()
     if as_json:
         output.print_json(drawing.as_data(snapshot))
-    elif form:
-        draw = drawing.mermaid if form == "mermaid" else drawing.dot
+    elif mermaid or dot:
+        draw = drawing.mermaid if mermaid else drawing.dot
         for line in draw(snapshot):
             output.say(output.spaced_line(line))
     else:

@@ -14,7 +14,7 @@ from tests.cli.agents_call import CASES, agent, call, call_json, write
 
 FILE_KEYS = (
     "file source plugin state disabled name shadowedBy reason line fallback unknownKeys "
-    "unknownTools model warnings problem".split()
+    "foreignKeys unknownTools model warnings problem".split()
 )
 
 

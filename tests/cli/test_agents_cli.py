@@ -127,15 +127,30 @@ def test_show_tells_what_the_agent_may_do_here(tmp_path: Path) -> None:
     assert "  thinking level: high\n" in out
 
 
+def test_a_limit_in_another_spelling_is_told_in_list_show_and_check(tmp_path: Path) -> None:
+    write(tmp_path, ".claude/agents/c.md", agent("c", "Tools: Read", "color: red"))
+    why = "line 4: `Tools` limits nothing here"
+    assert call(tmp_path, "list")[1].splitlines()[1].startswith("c (cannot work)  project")
+    assert f"  cannot work: {why}" in call(tmp_path, "show", "c")[1]
+    code, out, _ = call(tmp_path, "check")
+    assert code == 1
+    assert f"            {why}" in out
+    assert "            mean nothing here: color\n" in out
+
+
 def test_show_has_one_view_of_who_may_be_started(tmp_path: Path) -> None:
     write(tmp_path, ".claude/agents/a.md", agent("a", "tools: Read, Agent(plan)"))
     write(tmp_path, ".claude/agents/b.md", agent("b", "tools: Read, Task", "spawns: []"))
+    write(
+        tmp_path, ".claude/agents/d.md", agent("d", "disallowedTools: Agent(plan)", "spawns: '*'")
+    )
     out = call(tmp_path, "show", "a")[1]
     assert "  tools: read, task\n  may start: plan\n" in out
     assert "spawns:" not in out
     out = call(tmp_path, "show", "b")[1]
     assert "spawns: none\n" in out
     assert "  tools: read\n  may start: no agent\n" in out
+    assert "\n  may start: every agent but plan\n" in call(tmp_path, "show", "d")[1]
     assert call_json(tmp_path, "show", "b")["effective"]["tools"] == ["read"]
 
 

@@ -86,6 +86,13 @@ def test_events_of_one_run_or_one_task(
     assert [event["event"] for event in json.loads(capsys.readouterr().out)] == found
 
 
+def test_where_nothing_happened_people_are_told_so(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["-C", str(board), "events", "--task", "77"]) == 0
+    assert capsys.readouterr() == ("", "no events\n")
+
+
 def test_a_run_that_there_was_not_is_exit_2(
     board: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -129,6 +136,7 @@ def test_an_event_of_a_task_tells_its_subject_where_it_says_no_more() -> None:
     failed = {"event": "task.failed", "teammate": "ann", "task": 3, "error": "exit 1"}
     assert event_line(claimed, {3: "Write the parser"}).endswith(" 3    Write the parser")
     assert event_line(failed, {3: "Write the parser"}).endswith("3    exit 1")
+    assert event_line(claimed, {3: "x" * 5000}).endswith(f" 3    {'x' * 119}…")
 
 
 def test_a_tail_gives_each_whole_line_once_and_waits_for_the_end_of_a_torn_one(

@@ -107,3 +107,9 @@ def test_text_of_a_task_cannot_leave_its_label(cli: Cli) -> None:
 def test_two_forms_at_once_are_refused(cli: Cli, form: str) -> None:
     assert cli("tasks", "graph", form, "--json").code == 2
     assert cli("tasks", "graph", form).code == 0
+
+
+def test_two_drawings_at_once_are_refused(cli: Cli) -> None:
+    answer = cli("tasks", "graph", "--dot", "--mermaid")
+    assert (answer.code, answer.out) == (2, "")
+    assert "--mermaid and --dot: one form at a time" in answer.err

@@ -74,6 +74,7 @@ def test_a_wrong_call_is_exit_2_with_a_hint(
     assert told.out == ""
     assert told.err.startswith("runner: ")
     assert "--help" in told.err
+    assert ". (see" not in told.err
 
 
 @pytest.mark.parametrize(
@@ -85,6 +86,12 @@ def test_a_slip_of_the_keyboard_is_told_what_was_meant(
 ) -> None:
     assert main(argv) == 2
     assert f"'{meant}'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["", "run", "tasks", "tasks list"])
+def test_help_has_a_short_option(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*word.split(), "-h"]) == 0
+    assert "-h, --help" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("word", ["", "run", "tasks", "agents", "commands", "team"])

@@ -96,9 +96,9 @@ def test_the_file_that_was_skipped_is_named_with_the_reason(cli: Cli) -> None:
     assert f"; {file} was skipped: line 4: `tools`" in message
 
 
-def test_an_agent_that_cannot_be_used_is_told_when_a_task_names_it(cli: Cli) -> None:
+def test_what_cannot_be_used_is_told_when_a_task_names_it(cli: Cli) -> None:
     agent(cli, "apart", "isolation: worktree")
-    said = "warning: task 1 cannot be done as it is: "
+    said = "warning: task 1: "
     added = cli("tasks", "add", "One", "--agent", "apart", "--json")
     assert (added.code, added.json["agent"]) == (0, "apart")
     assert added.err.startswith(f"{said}agent 'apart': `isolation` is")
@@ -106,4 +106,21 @@ def test_an_agent_that_cannot_be_used_is_told_when_a_task_names_it(cli: Cli) -> 
     assert edited.err.startswith(f'{said}Unknown agent "Plan". Available: ')
     assert edited.err.endswith("; near: plan\n")
     assert cli("tasks", "edit", "1", "--set", "agent=plan").err == ""
-    assert cli("tasks", "edit", "1", "--set", "agent=null").err == ""
+    edited = cli("tasks", "edit", "1", "--set", "owner=zed", "--set", "required_role=cook")
+    owner, role = edited.err.splitlines()
+    assert owner.startswith(f"{said}assigned to zed, who is no member of the team")
+    assert role.startswith(f"{said}needs role cook, which nobody in the team has")
+    assert cli("tasks", "edit", "1", "--set", "agent=null", "--set", "subject=Two").err == ""
+
+
+def test_broken_settings_are_told_and_the_task_is_added(cli: Cli) -> None:
+    cli.layout.team_yaml.write_text("nonsense: 1\n")
+    answer = cli("tasks", "add", "One", "--role", "cook")
+    assert answer.code == 0
+    assert answer.err.startswith("warning: agent, owner and role of task 1 are not checked: ")
+    assert cli.raw(1)["required_role"] == "cook"
+
+
+def test_references_of_a_task_that_is_over_do_not_matter(cli: Cli) -> None:
+    cli.board({"id": 1, "status": "completed"})
+    assert cli("tasks", "edit", "1", "--set", "agent=gone").err == ""
