@@ -180,6 +180,6 @@ class LiveWatcher(Watcher):
             state=progress.status,
             task=task,
             turn=progress.turn,
-            tool=progress.tool,
+            tool=progress.tool or ("(writing)" if progress.writing else None),
             seconds=max(0.0, now - progress.since),
         )

@@ -73,7 +73,7 @@ Work = Callable[[Assignment, "Teammate"], Awaitable[Outcome]]
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
-    """What a teammate is at, for the live view. The work writes `turn`, `tool` and `spent`.
+    """What a teammate is at, for the live view. The work writes `turn`, `tool`, `writing`, `spent`.
 
     `since` is the clock's monotonic time of the last change between work and idle. `spent` tells
     what the assignment has used up to now, for one that is cut short.
@@ -83,9 +83,22 @@ class Progress:
     task: Key | None = None
     turn: int | None = None
     tool: str | None = None
+    writing: bool = False
     since: float = 0.0
     spent: Callable[[], Usage] | None = None
     _using: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def hearing(self) -> Iterator[Callable[[str], None]]:
+        """Inside the block a reply is waited for; what is given is called with each piece of it."""
+
+        def heard(piece: str) -> None:
+            self.writing = bool(piece)
+
+        try:
+            yield heard
+        finally:
+            self.writing = False
 
     @contextmanager
     def using(self, tool: str) -> Iterator[None]:

@@ -114,8 +114,9 @@ async def _ask(attempt: Attempt) -> ModelReply | Outcome:
 
 async def _reply(attempt: Attempt) -> ModelReply:
     """Raises: BudgetReached, ModelError."""
-    request = attempt.request()
-    reply = await attempt.means.ask(request)
+    progress, request = attempt.means.teammate.progress, attempt.request()
+    with progress.hearing() as heard:
+        reply = await attempt.means.ask(replace(request, on_text=heard))
     attempt.room.note(request, reply.input_tokens)
     return reply
 

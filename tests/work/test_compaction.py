@@ -21,7 +21,14 @@ from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached,
 from runner.testing import ScriptedModel, call, calls, say, submit
 from runner.testing.model import Step
 from runner.work.history import check
-from runner.work.messages import ModelReply, ModelRequest, Turn, UserTurn
+from runner.work.messages import (
+    AssistantTurn,
+    ModelReply,
+    ModelRequest,
+    Native,
+    Turn,
+    UserTurn,
+)
 from runner.work.retry import MAX_TRIES
 from runner.work.sizes import Room
 from runner.work.tags import AUTO_CLAIMED, IDENTITY
@@ -498,13 +505,16 @@ async def test_wherever_it_is_cut_every_call_has_its_result_beside_it(
     wide: Stage, window: int
 ) -> None:
     pairs = [calls(one, two) for one, two in zip(thoughts(16), reads(16, 10), strict=True)]
-    model = Narrow([*pairs, submit(1)], window=window)
+    sealed = Native(form="anthropic", model="anthropic/m", blocks=({"signature": "s"},))
+    model = Narrow([*(replace(one, native=sealed) for one in pairs), submit(1)], window=window)
 
     assert isinstance(await do(wide, model), Done)
 
     assert wide.events("history.compacted")
     for request in model.requests:
         check(request.turns)
+        answered = [one for one in request.turns if isinstance(one, AssistantTurn) and one.calls]
+        assert all(turn.native == sealed for turn in answered)
         assert isinstance(request.turns[0], UserTurn)
         assert not request.turns[0].results
 

@@ -21,7 +21,15 @@ from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached,
 from runner.testing import FakeClock, ScriptedModel, call, calls, give_up, say, submit
 from runner.testing.model import Step
 from runner.work.calls import CUT, NOT_RUN
-from runner.work.messages import Asker, AssistantTurn, ModelReply, ModelRequest, ToolCall, UserTurn
+from runner.work.messages import (
+    Asker,
+    AssistantTurn,
+    ModelReply,
+    ModelRequest,
+    Native,
+    ToolCall,
+    UserTurn,
+)
 from runner.work.repeats import NUDGE
 from runner.work.results.contract import NO_SUBMIT, NULL_DATA
 from runner.work.retry import MAX_TRIES
@@ -436,6 +444,54 @@ async def test_an_overload_that_does_not_end_is_a_fault_that_may_pass(stage: Sta
     outcome = await stage.do(*steps)
 
     assert isinstance(outcome, Faulted)
+
+
+async def test_pieces_of_a_reply_show_that_the_teammate_writes_until_it_is_there(
+    stage: Stage,
+) -> None:
+    task = await stage.claim()
+    model = Writing(stage, [say("Hello"), submit(1)])
+    stage.model = model
+
+    await stage.work(task)
+
+    assert model.seen == [False, True, False, True]
+    assert not stage.mate.progress.writing
+
+
+class Writing(ScriptedModel):
+    """Tells its text while it writes; `seen` is what the live view shows before and after."""
+
+    def __init__(self, stage: Stage, steps: list[Step]) -> None:
+        super().__init__(steps)
+        self._stage = stage
+        self.seen: list[bool] = []
+
+    async def reply(self, request: ModelRequest) -> ModelReply:
+        self.seen.append(self._stage.mate.progress.writing)
+        request.on_text("Hel")
+        self.seen.append(self._stage.mate.progress.writing)
+        return await super().reply(request)
+
+
+async def test_thinking_that_holds_a_key_is_not_kept_and_other_thinking_is_word_for_word(
+    stage: Stage,
+) -> None:
+    stage.environ["OPENAI_API_KEY"] = "sk-test-0123456789"
+    plain = Native(form="f", model="m", blocks=({"thinking": "hm", "signature": "s"},))
+    leaking = replace(plain, blocks=({"thinking": "it is sk-test-0123456789"},))
+
+    await stage.do(
+        replace(call("ls"), native=plain),
+        replace(call("find", pattern="*"), native=leaking),
+        submit(1),
+    )
+
+    said = [one for one in stage.scripted.requests[-1].turns if isinstance(one, AssistantTurn)]
+    assert [turn.native for turn in said if turn.calls] == [plain, None]
+    lines = [line for line in stage.transcript() if line["kind"] == "assistant"]
+    assert lines[0]["native"] == {"form": "f", "model": "m", "blocks": list(plain.blocks)}
+    assert "native" not in lines[1]
 
 
 # stop, fence
