@@ -191,12 +191,15 @@ class Mailbox:
         try:
             value = json.loads(self._cursor_file.read_bytes())
             saved, telling = _from_json(value), value.get("telling")
-            if telling is None or not _is_answered(telling):
-                return saved, telling
-            upto = _from_json(telling["upto"])
-        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
             # at least once: without a place everything counts as unread
             return Cursor(), None
+        try:
+            upto = _from_json(telling["upto"]) if telling and _is_answered(telling) else None
+        except (ValueError, KeyError, TypeError):
+            upto = telling = None
+        if upto is None:
+            return saved, telling
         return replace(upto, reported=max(saved.reported, upto.reported)), None
 
     def _save(self, cursor: Cursor, telling: Mapping[str, Any] | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,44 @@ async def test_a_later_letter_does_not_pass_an_earlier_one(layout: Layout, inbox
     assert unread(layout) == []
 
 
+async def answered(layout: Layout, mail: Mail, name: str) -> None:
+    """Told in a transcript and answered there; the process dies before it can say so."""
+    transcript = layout.transcripts / name
+    await mail.announce(transcript, 0)
+    told = {"kind": "user", "mail": [one.id for one in mail.messages]}
+    transcript.write_text(f'{json.dumps(told)}\n{{"kind": "assistant"}}\n')
+
+
+async def test_mail_that_was_answered_is_not_delivered_to_the_next_run(
+    layout: Layout, inbox: Inbox
+) -> None:
+    write(layout, "ann", "one")
+    await answered(layout, await received(inbox), "told.jsonl")
+    write(layout, "ann", "two")
+    assert unread(layout) == ["two"]
+    (mail,) = (await received(inbox_of(layout))).messages
+    assert mail.content == "two"
+
+
+async def test_an_answer_does_not_count_for_an_earlier_letter_that_was_left(
+    layout: Layout, inbox: Inbox
+) -> None:
+    write(layout, "ann", "one")
+    await (await received(inbox)).announce(layout.transcripts / "left.jsonl", 0)
+    inbox.leave()
+    write(layout, "ann", "two")
+    await answered(layout, await received(inbox), "told.jsonl")
+    assert unread(layout) == ["one", "two"]
+
+
+async def test_an_answer_counts_for_all_that_it_follows(layout: Layout, inbox: Inbox) -> None:
+    write(layout, "ann", "one")
+    await (await received(inbox)).announce(layout.transcripts / "told.jsonl", 0)
+    write(layout, "ann", "two")
+    await answered(layout, await received(inbox), "told.jsonl")
+    assert unread(layout) == []
+
+
 async def test_every_request_to_stop_is_answered(layout: Layout, inbox: Inbox) -> None:
     first = ask(layout)
     assert await inbox.receive() is None
@@ -129,6 +168,7 @@ async def test_a_busy_inbox_delays_mail_only(
         assert await inbox.receive() is None
     mail = await received(inbox)
     with locked(layout.inbox / "ann.lock"):
+        await mail.announce(layout.transcripts / "told.jsonl", 0)
         await mail.commit()
     assert unread(layout) == ["patience"]
     write(layout, "ann", "more")
