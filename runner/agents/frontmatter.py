@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from runner.agents.lines import dashed_keys, key_lines, limit_lines, read_lines
+from runner.agents.stray_limits import leading_limits, stray_limits
 from runner.agents.yaml12 import NotOneMapping, Unparsable, load_mapping
 from runner.errors import AgentFileInvalid
 
@@ -15,6 +16,10 @@ MAX_BYTES = 1_000_000
 BLANK = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+_STRAY = (
+    "looks like a limit and is not read: write it as `key: value` at the start of a line of the "
+    "front matter, or in other words if it is none"
 )
 _BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)*")
 
@@ -53,7 +58,7 @@ def read_front_matter(data: bytes, file: str, *, strict: bool = False) -> FrontM
     Raises: NoFrontMatter, AgentFileInvalid.
     """
     text, warnings = decode(data, file)
-    head, body, numbers = _split(text, file)
+    head, body, numbers, below = _split(text, file)
     lines = key_lines(head)
     fallback = False
     try:
@@ -71,6 +76,10 @@ def read_front_matter(data: bytes, file: str, *, strict: bool = False) -> FrontM
         fields, repeated = read_lines(head)
         where = "" if line is None else f"line {line}: "
         warnings += (f"{where}not YAML: {error}; read line by line instead",)
+    strays = [
+        *((numbers[at], line) for at, line in stray_limits(head, fields, fallback=fallback)),
+        *((below[at], line) for at, line in leading_limits(body)),
+    ]
     return FrontMatter(
         fields=fields,
         lines={key: numbers[at] for key, at in lines.items()},
@@ -79,6 +88,9 @@ def read_front_matter(data: bytes, file: str, *, strict: bool = False) -> FrontM
         fallback=fallback,
         warnings=warnings,
         written=dashed_keys(head),
+        lost_limits=tuple(
+            f"line {number}: `{line.strip()[:60]}` {_STRAY}" for number, line in strays
+        ),
     )
 
 
@@ -128,11 +140,20 @@ def names_in(data: bytes) -> tuple[str, ...]:
     return (match[2],) if match else ()
 
 
-def _split(text: str, file: str) -> tuple[str, str, Sequence[int]]:
-    """(front matter with tabs as two spaces, trimmed body, line of the file for each of the first).
+class _Split(NamedTuple):
+    """A file in two: `numbers` and `below` are the lines of the file that each of the lines was.
 
-    Raises: NoFrontMatter, AgentFileInvalid.
+    `head` is the front matter with tabs as two spaces, `body` is trimmed.
     """
+
+    head: str
+    body: str
+    numbers: Sequence[int]
+    below: Sequence[int]
+
+
+def _split(text: str, file: str) -> _Split:
+    """Raises: NoFrontMatter, AgentFileInvalid."""
     text, numbers = _without_comments(text)
     start = _BLANK_LINES.match(text).end()  # type: ignore[union-attr]  # it matches nothing too
     if not text.startswith("---", start):
@@ -144,8 +165,14 @@ def _split(text: str, file: str) -> tuple[str, str, Sequence[int]]:
             "the front matter is not closed: no later line starts with ---",
             line=numbers[text.count("\n", 0, start)],
         )
-    head = text[start + 4 : end].replace("\t", "  ")
-    return head, text[end + 4 :].strip(BLANK), numbers[text.count("\n", 0, start + 4) :]
+    rest = text[end + 4 :]
+    body = len(text) - len(rest.lstrip(BLANK))
+    return _Split(
+        head=text[start + 4 : end].replace("\t", "  "),
+        body=rest.strip(BLANK),
+        numbers=numbers[text.count("\n", 0, start + 4) :],
+        below=numbers[text.count("\n", 0, body) :],
+    )
 
 
 def _without_comments(text: str) -> tuple[str, Sequence[int]]:

@@ -51,7 +51,7 @@ _PARTS = {
 # Words of their own that look like one of the above.
 _NO_LIMIT = frozenset("toolchain toolchains tooltip mission missions permissive span".split())
 
-# Limits only if they are switched on.
+# Limits unless they are switched off.
 _SWITCHES = {
     **dict.fromkeys("readonly readonlymode onlyread plan planmode planonly".split(), _PLAN),
     **dict.fromkeys("nowrite noedit nowrites noedits writeprotected".split(), _PLAN),
@@ -60,7 +60,7 @@ _SWITCHES = {
 }
 _RELEASES = {"enable": _OFF, "enabled": _OFF}  # limits only if they are switched off
 _MODES = ("mode", "access", "accessmode", "agentmode", "defaultmode", "approvalmode", "accesslevel")
-_NOT = ("", "false", "no", "off", "none", "0")
+_NOT = ("false", "no", "off", "none", "0")
 _LEAST_LIKENESS = 0.8
 
 
@@ -74,7 +74,7 @@ def meant_limit(key: str, value: Any = True) -> str | None:
     if word in _MODES:
         return _PLAN if _SWITCHES.get(plain(str(value))) == _PLAN else None
     if word in _SWITCHES:
-        return None if is_off or value is None else _SWITCHES[word]
+        return None if is_off else _SWITCHES[word]
     if word in _RELEASES:
         return _RELEASES[word] if is_off else None
     if word == "agents":  # names, not the settings of agents

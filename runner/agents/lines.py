@@ -14,13 +14,17 @@ from typing import Any
 from runner.agents.yaml12 import NotOneMapping, Unparsable, camel_case, load_mapping
 
 LIMITS = ("tools", "disallowedTools", "spawns", "permissionMode")
-_LISTS = ("tools", "disallowedTools", "spawns", "model")
+# Keys whose value may go on below them, where that of those with one word must be seen too.
+_LISTS = (*LIMITS, "isolation", "model")
 _KEY = re.compile(r"""(["']?)([A-Za-z0-9_][A-Za-z0-9_-]*)\1 *: *(.*)\Z""")
 # Keys as people see them: with characters around them that do not show, or with a wide colon.
 _HIDDEN = r"[^\w\x21-\x7e\uff1a]"
 _SEEN = rf"""(["']?)([A-Za-z][A-Za-z-]*){_HIDDEN}*+\1{_HIDDEN}*+[:\uff1a]"""
 _SEEN_KEY = re.compile(rf"{_HIDDEN}*{_SEEN}")
 _SEEN_AT_ZERO = re.compile(rf"(?! ){_SEEN_KEY.pattern}")
+# `? key` on a line of its own, `&anchor key:`, `!!str key:`, and letters written as `\u006f`.
+_DRESSED = re.compile(r"( *)(\? +)?((?:[&!](?:<[^>]*>|[^\s:]*) +)*)(.*)\Z", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U000([0-9a-fA-F]{5}))")
 _COMMENT = re.compile(r"(^|\s)#.*\Z")
 _BLOCK_SCALAR = re.compile(r"[|>][-+0-9]*\s*(#.*)?\Z")
 _SPECIAL = tuple("[]{}|>&!%@`\"'*")
@@ -86,9 +90,22 @@ def key_lines(text: str) -> dict[str, int]:
     for number, line in enumerate(text.split("\n")):
         if match := _KEY.match(line):
             found[camel_case(match[2])] = number
-        elif (match := _SEEN_KEY.match(line)) and camel_case(match[2]) in LIMITS:
+        elif (match := _SEEN_KEY.match(bare(line))) and camel_case(match[2]) in LIMITS:
             indented[camel_case(match[2])] = number
     return indented | found
+
+
+def bare(line: str) -> str:
+    """A line without what YAML lets stand before a key, and with its letters as they are meant."""
+    text = _ESCAPE.sub(lambda match: chr(int(match[1] or match[2] or match[3], 16)), line)
+    indent, question, _, key = _DRESSED.match(text).groups()  # type: ignore[union-attr]  # fits all
+    return f"{indent}{key}:" if question else f"{indent}{key}"
+
+
+def written_key(line: str) -> str | None:
+    """The key of a `key: value` line at column zero, in camelCase; None if it is no such line."""
+    match = _KEY.match(line)
+    return camel_case(match[2]) if match else None
 
 
 def dashed_keys(text: str) -> dict[str, str]:
@@ -102,7 +119,7 @@ def _limits_in(text: str, pattern: re.Pattern[str]) -> dict[str, Any]:
     return {
         key: Unreadable(line.strip())
         for line in text.split("\n")
-        if (match := pattern.match(line)) and (key := camel_case(match[2])) in LIMITS
+        if (match := pattern.match(bare(line))) and (key := camel_case(match[2])) in LIMITS
     }
 
 

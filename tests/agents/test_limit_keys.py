@@ -61,7 +61,7 @@ def test_a_key_that_limits_nothing_is_no_obstacle(key: str) -> None:
         ("readonly: true", True),
         ("readonly: yes", True),
         ("readonly: false", False),
-        ("readonly:", False),
+        ("readonly:", True),
         ("plan: 'off'", False),
         ("mode: plan", True),
         ("mode: read-only", True),
