@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -52,6 +53,7 @@ class BaseStore:
     ) -> None:
         self.layout = layout
         self.run = run
+        self._team, self._lock_file = str(layout.team), layout.lock_file
         self._clock = clock
         self._journal = journal
         self._stopping = stopping
@@ -90,14 +92,14 @@ class BaseStore:
         so an action reads before it writes.
         Raises: BoardBusy, WaitCancelled, SaveFailed, what `action` raises.
         """
-        if not self.layout.team.is_dir():
+        if not os.path.isdir(self._team):  # noqa: PTH112
             self.layout.ensure_team()
         cancelled = self._give_up if claiming else self._cancelled
         began = self._clock.monotonic()
         while True:
             try:
                 with locked(
-                    self.layout.lock_file,
+                    self._lock_file,
                     timeout_s=self._lock_timeout_s,
                     cancelled=cancelled,
                 ) as held:

@@ -33,13 +33,21 @@ class Signature(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One task file as it was read. `settled` is false for one that may be half-written."""
+    """One task file as it was read. `settled` is false for one that may be half-written.
+
+    `digest` is `Content.digest` of what was read; None if nothing could be.
+    """
 
     file: str
     signature: Signature
     task: Task | None
     problems: tuple[Problem, ...]
     settled: bool = True
+    digest: int | None = None
+
+    def says(self, content: Content) -> bool:
+        """Whether `content` is what was read, so that it need not be understood again."""
+        return self.signature == content.signature and self.digest == content.digest
 
 
 class Content(NamedTuple):
@@ -48,6 +56,14 @@ class Content(NamedTuple):
     data: bytes
     signature: Signature
     writable: bool = True
+
+    @property
+    def digest(self) -> int:
+        """Of the bytes, and whether they may be written; good within one process.
+
+        Beside the signature, because the time in it moves in steps of milliseconds.
+        """
+        return hash((self.data, self.writable))
 
 
 def signature_of(status: os.stat_result) -> Signature:
@@ -88,7 +104,7 @@ def read_entry(file: str, content: Content) -> Entry:
                     message=f"{_READ_ONLY}, so the task cannot be worked on",
                 ),
             )
-    return Entry(file, content.signature, task, problems)
+    return Entry(file, content.signature, task, problems, digest=content.digest)
 
 
 def read_now(file: str, folder: int) -> Entry | None:

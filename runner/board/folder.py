@@ -20,7 +20,6 @@ Pending = tuple[int, tuple[object, ...], Key]
 Unfinished = tuple[tuple[object, ...], Key]
 
 _MANY = 500
-_MOST_WRITTEN = 512
 
 
 class Folder:
@@ -32,14 +31,13 @@ class Folder:
     completed, failed nor deleted. `held` has tasks in progress, and pending ones whose attempt is
     lower than when they were seen in progress, as they were then: no verb of ours lowers it. `odd`
     has the entries with problems. `dependants` names the files that list a key in `blockedBy` or
-    `unblockedBy`. `written` has the bytes that were written last to some files. `version` changes
-    whenever anything did. For one thread at a time.
+    `unblockedBy`. `version` changes whenever anything did. For one thread at a time.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.prefix = f"{path}/"
         self.version = 0
-        self.written: dict[str, bytes] = {}
         self.entries: dict[str, Entry] = {}
         self.tasks: dict[Key, Task] = {}
         self.others: dict[Key, tuple[Task, ...]] = {}
@@ -85,21 +83,20 @@ class Folder:
         """Whether a file is as it was read, or still not there. May be asked on any thread."""
         entry = self.entries.get(name)
         try:
-            status = (self.path / name).lstat()
+            status = os.lstat(self.prefix + name)
         except FileNotFoundError:
             return entry is None
         return entry is not None and signature_of(status) == entry.signature
 
     def put(self, entry: Entry) -> None:
-        """Take over a file that was just read."""
+        """Take over a file that was just read or written."""
         self._put(entry.file, entry)
 
-    def put_written(self, entry: Entry, data: bytes) -> None:
-        """Take over a file that was just written; bytes that are found again need no reading."""
-        self._put(entry.file, entry)
-        if len(self.written) >= _MOST_WRITTEN:
-            self.written.clear()
-        self.written[entry.file] = data
+    def set_aside(self, key: Key) -> None:
+        """The file of a pending task has changed: the task waits no more until it is read."""
+        if key in self._pending_of:
+            owner, item = self._pending_of.pop(key)
+            self.pending[owner].remove(item)
 
     def unsettled(self) -> dict[str, Signature]:
         """The files that could not be parsed and may be half-written, as they were then."""
@@ -119,8 +116,9 @@ class Folder:
 
         The folder may change while this is walked: what is gone by then is left out.
         """
-        items = [item for owner in (name, None) for item in self.pending.get(owner, ())]
-        return (self.tasks[key] for _, _, key in items if key in self.tasks)
+        for owner in (name, None):
+            for _, _, key in self.pending.get(owner, ()):
+                yield self.tasks[key]
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[int | None]:
@@ -215,9 +213,7 @@ class Folder:
     def _choose(self, key: Key) -> None:
         """Decide which file of an id is meant, and keep the lists in step."""
         found = [task for name in sorted(self._files[key]) if (task := self.entries[name].task)]
-        if key in self._pending_of:
-            owner, item = self._pending_of.pop(key)
-            self.pending[owner].remove(item)
+        self.set_aside(key)
         if key in self._unfinished:
             self._unfinished.discard(key)
             self.unfinished.remove((order_key(key), key))

@@ -182,6 +182,8 @@ class HoldingStore(ReturningStore):
     def _claim_first(self, session: Session, claimant: Claimant, refuses: Refuses) -> Task | None:
         unsaved: SaveFailed | None = None
         for task in self._candidates(claimant, refuses):
+            if session.is_taken(task):
+                continue
             try:
                 return self._claim(session, task, claimant, refuses)
             except (NotClaimable, TaskUnreadable):
@@ -196,6 +198,7 @@ class HoldingStore(ReturningStore):
     def _claim(self, session: Session, seen: Task, claimant: Claimant, refuses: Refuses) -> Task:
         """The claim path: read again, check everything again, count the attempt, write."""
         claim_id, now, place = random_id(), self._clock.now(), self._observer.own_place()
+        written: Changes = {}
 
         def claimed(task: Task) -> dict[str, Any]:
             claim = transitions.new_claim(
@@ -205,6 +208,7 @@ class HoldingStore(ReturningStore):
             return closed | transitions.claiming(task, claim, owner=claimant.name, now=now)
 
         def decide(task: Task) -> Changes:
+            nonlocal written
             if task.key != seen.key or self._meant(task).file != seen.file:
                 raise NotClaimable(seen.id, f"{seen.file} is not its file any more")
             task = self._meant(task)
@@ -214,10 +218,11 @@ class HoldingStore(ReturningStore):
             hindrance = self._hindrance(task, refuses)
             if hindrance is not None:
                 raise NotClaimable(task.id, hindrance)
-            return claimed(task)
+            written = claimed(task)
+            return written
 
         before, task = session.rewrite(seen.file, decide)
-        self._holdings[claim_id] = Holding(before=before, changes=claimed(before))
+        self._holdings[claim_id] = Holding(before=before, changes=written)
         source = task.raw["claim"]["source"]
         self._tell("task.claimed", task, by=claimant.name, claim=claim_id, source=source)
         return task

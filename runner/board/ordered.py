@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
@@ -30,8 +30,17 @@ class Ordered(Generic[_T]):
         del items[bisect_left(items, item)]
 
     def __iter__(self) -> Iterator[_T]:
-        """Walks through the items as they are now, whatever happens to the collection."""
-        return iter(tuple(self._settled()))
+        """Walks on from the last item, whatever happens to the collection meanwhile.
+
+        No copy is made: whoever asks for the first of thousands pays for one.
+        """
+        items, at = self._settled(), 0
+        while at < len(items):
+            item = items[at]
+            yield item
+            items, at = self._settled(), at + 1
+            if at > len(items) or items[at - 1] is not item:
+                at = bisect_right(items, item)
 
     def _settled(self) -> list[_T]:
         if len(self._new) <= _FEW:

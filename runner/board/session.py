@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from runner.board.decoding import NotAnObject, decode_object
 from runner.board.entry import Content, read_content, read_entry, signature_of
+from runner.board.fields import status_of
 from runner.board.folder import Folder
 from runner.board.saving import Changes, changed, encode_task
 from runner.board.task import Task
@@ -33,6 +36,23 @@ class Session:
     def read(self, file: str) -> None:
         """Bring the folder up to date with the file as it is now."""
         self._folder.refresh(file)
+
+    def is_taken(self, task: Task) -> bool:
+        """Whether somebody took a pending task since it was last read; it is then set aside.
+
+        Much cheaper than to read it whole: of many who claim at once, each finds that most of what
+        it knows to be free has just been taken.
+        """
+        if self._folder.is_current(task.file):
+            return False
+        try:
+            raw, _ = decode_object(read_content(self._folder.prefix + task.file).data)
+        except (OSError, NotAnObject):
+            return False
+        if status_of(raw.get("status")) in (None, "pending"):
+            return False
+        self._folder.set_aside(task.key)
+        return True
 
     def rewrite(self, file: str, decide: Decide) -> tuple[Task, Task]:
         """Change the task in `file`, on what is there now; the task before and after.
@@ -64,32 +84,25 @@ class Session:
         return self._folder.path / file
 
     def _task(self, file: str) -> tuple[Content, Task]:
-        path = self._path(file)
         try:
-            content = read_content(path)
+            content = read_content(self._folder.prefix + file)
         except OSError as error:
             self._folder.refresh(file)
-            raise TaskUnreadable(path, error.strerror or str(error)) from error
-        if (known := self._as_written(file, content)) is not None:
-            return content, known
+            raise TaskUnreadable(self._path(file), error.strerror or str(error)) from error
+        known = self._folder.entries.get(file)
+        if known is not None and known.task is not None and known.says(content):
+            return content, known.task
         entry = read_entry(file, content)
         if entry.task is None:
             self._folder.refresh(file)
-            raise TaskUnreadable(path, entry.problems[0].message)
+            raise TaskUnreadable(self._path(file), entry.problems[0].message)
         self._folder.put(entry)
         return content, entry.task
-
-    def _as_written(self, file: str, content: Content) -> Task | None:
-        """The task as this process wrote it last, if these are its very bytes."""
-        entry = self._folder.entries.get(file)
-        if entry is None or entry.signature != content.signature:
-            return None
-        return entry.task if self._folder.written.get(file) == content.data else None
 
     def _guard(self, file: str, content: Content) -> None:
         """Right before the replace: nobody else wrote, and the lock is still the lock."""
         try:
-            now = signature_of(self._path(file).lstat())
+            now = signature_of(os.lstat(self._folder.prefix + file))
         except FileNotFoundError:
             raise _ChangedMeanwhile from None
         if now != content.signature:
@@ -97,8 +110,8 @@ class Session:
         self._held.check()
 
     def _written(self, file: str, data: bytes) -> Task:
-        entry = read_entry(file, Content(data, signature_of(self._path(file).lstat())))
-        self._folder.put_written(entry, data)
+        entry = read_entry(file, Content(data, signature_of(os.lstat(self._folder.prefix + file))))
+        self._folder.put(entry)
         if entry.task is None:
             raise AssertionError("unreachable: what is written was a task before")
         return entry.task

@@ -12,8 +12,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from runner.core.appender import Appender
 from runner.core.clock import Clock, to_iso
-from runner.core.files import append_line, encode_line
+from runner.core.files import encode_line
 from runner.core.log import get_logger
 from runner.errors import SaveFailed
 
@@ -46,6 +47,7 @@ class Journal:
         self.path = path
         self._run = run
         self._clock = clock
+        self._file = Appender(path)
         self._lock = Lock()
         self._listeners: list[Listener] = []
         self._waiting: list[bytes] = []
@@ -76,18 +78,19 @@ class Journal:
         }
         with self._lock:
             self._waiting.append(_encoded(line))
-            if self.path.parent.is_dir():
-                self._write_waiting(event)
+            self._write_waiting(event)
             for listener in self._listeners:
                 listener(line)
 
     def _write_waiting(self, event: str) -> None:
-        data, self._waiting = b"".join(self._waiting), []
         try:
-            append_line(self.path, data)
+            self._file.append(b"".join(self._waiting))
+        except FileNotFoundError:
+            return
         except SaveFailed as error:
             # a full disk costs lines of the journal, not the work that they tell of
             get_logger(__name__).warning("journal_line_lost", lost=event, error=str(error))
+        self._waiting.clear()
 
 
 def _encoded(line: dict[str, Any]) -> bytes:

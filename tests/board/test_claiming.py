@@ -137,7 +137,6 @@ def test_a_claim_tidies_away_blockers_that_are_done(desk: Desk) -> None:
         {"owner": "bo"},
         {"required_role": "tester"},
         {"owner": 7},
-        {"id": 77},
     ],
     ids=repr,
 )
@@ -155,6 +154,35 @@ def test_a_world_that_changed_before_the_lock_is_respected(
     before = desk.raw(1)
     assert store.claim_next(ADA, refuses_for=refuses_for) is None
     assert desk.raw(1) == before | change
+
+
+def test_a_file_that_has_another_id_at_the_lock_is_claimed_as_that_task(desk: Desk) -> None:
+    desk.put({})
+    store = desk.store()
+
+    def refuses_for(claimant: Claimant) -> Callable[[Task], str | None]:
+        desk.change(1, id=77)
+        return lambda task: None
+
+    task = store.claim_next(ADA, refuses_for=refuses_for)
+    assert task is not None
+    assert (task.id, desk.raw(1)["id"]) == (77, 77)
+
+
+def test_a_task_that_others_took_is_offered_again_when_they_give_it_back(desk: Desk) -> None:
+    desk.put({"id": 1})
+    store, other = desk.store(), desk.store()
+    taken: list[Task] = []
+
+    def refuses_for(claimant: Claimant) -> Callable[[Task], str | None]:
+        taken.append(other.claim(1, BO))
+        return lambda task: None
+
+    assert store.claim_next(ADA, refuses_for=refuses_for) is None
+    other.release(taken[0].fence, reason="not today")
+    task = store.claim_next(ADA)
+    assert task is not None
+    assert (task.id, task.owner, task.attempt) == (1, "ada", 2)
 
 
 def test_a_file_that_is_gone_or_broken_at_the_lock_is_passed_over(desk: Desk) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from runner.board.entry import Content, Signature, read_entry
-from runner.board.folder import Folder
 from tests.board.conftest import ADA, Desk
 
 
@@ -23,10 +21,10 @@ def test_what_others_write_between_two_saves_is_seen(desk: Desk) -> None:
     assert json.loads(path.read_bytes())["note"] == "theirs"
 
 
-def test_what_is_remembered_of_writes_is_bounded(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
-    for number in range(2_000):
-        data = json.dumps({"id": number}).encode()
-        entry = read_entry(f"task_{number}.json", Content(data, Signature(1, 2, 3)))
-        folder.put_written(entry, data)
-    assert 0 < len(folder.written) <= 512
+def test_what_was_read_once_is_not_read_again_as_long_as_it_says_the_same() -> None:
+    content = Content(b'{"id": 1}', Signature(1, 2, 3))
+    entry = read_entry("task_1.json", content)
+    assert entry.says(content)
+    assert not entry.says(content._replace(data=b'{"id": 2}'))
+    assert not entry.says(content._replace(signature=Signature(9, 2, 3)))
+    assert not entry.says(content._replace(writable=False))

@@ -60,3 +60,14 @@ def test_a_line_whose_facts_json_cannot_hold_is_there_without_them(journal: Jour
     journal.emit("turn.ended", task=1, cost=float("nan"))
     (line,) = read_journal(journal.path)
     assert (line["event"], line["task"], "cost" in line) == ("turn.ended", 1, False)
+
+
+def test_what_happens_before_there_is_a_folder_comes_with_the_first_line_after(
+    tmp_path: Path,
+) -> None:
+    journal = Journal(tmp_path / "runs" / "r.jsonl", run="r", clock=FakeClock())
+    journal.emit("run.started")
+    assert not journal.path.exists()
+    journal.path.parent.mkdir()
+    journal.emit("run.ended")
+    assert [line["event"] for line in read_journal(journal.path)] == ["run.started", "run.ended"]
