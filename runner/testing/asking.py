@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from runner.core.ids import key_of
 from runner.work.messages import Asker, AssistantTurn, Turn, UserTurn
+from runner.work.summary import SUMS_UP
 from runner.work.tags import AUTO_CLAIMED
 
 _WHO = re.compile(
@@ -35,6 +36,7 @@ def asker_of(system: str, turns: Sequence[Turn]) -> Asker:
         attempt=int(attempt[1]) if attempt else int(task is not None),
         turn=sum(isinstance(turn, AssistantTurn) for turn in told),
         subagent=subagent,
+        summary=SUMS_UP in system,
     )
 
 

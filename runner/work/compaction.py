@@ -168,7 +168,7 @@ class _Shortening:
         taken = self._taken((UserTurn(text=assignment),))
         part = min((room.window or 0) // _SUMMARY_PART, (self._taken(old) - kept) // 2)
         request = summary_request(
-            Identity.of(attempt.means.teammate),
+            attempt.means.system,
             old,
             assignment,
             characters=max(room.characters(self._limit - taken) // 2, 0),
