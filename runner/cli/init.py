@@ -15,10 +15,15 @@ TEAM_YAML = """\
 # commented out shows the default or an example. RUNNER_* variables and flags win over it.
 
 # team: team
-# model: script/turns.yaml         # a script of turns; providers of real models come later
-# models:                          # short names that agents may use
-#   smol: script/quick.yaml
-#   slow: [script/long.yaml, script/turns.yaml]
+# model: anthropic/NAME            # its key in ANTHROPIC_API_KEY; or openai/, ollama/, script/PATH
+# models:                          # short names that agents may use; the first that can be used
+#   smol: ollama/NAME
+#   slow: [anthropic/NAME, openai/NAME]
+
+# providers:                       # only for servers of your own
+#   openai: {base_url: "http://127.0.0.1:8080/v1"}
+# catalog:                         # only for models that the runner does not know
+#   openai/my-model: {window: 32768, usd_per_million: {input: 0.5, output: 2}}
 
 # members: 3                       # alice, bob and carol, role worker; or a list:
 # members:
@@ -69,6 +74,7 @@ def command(context: click.Context, folder: Path | None, as_json: bool) -> None:
     if not made:
         output.say(f"{root} has a board already; nothing was changed")
     output.say('next: `runner tasks add "SUBJECT"`, then `runner run --drain`')
+    output.say("tasks for agents need a model: set one in team.yaml, or by --model PROVIDER/NAME")
     output.say("or let an agent propose team and tasks: `runner run --drain --command init`")
 
 

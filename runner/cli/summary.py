@@ -8,6 +8,7 @@ from typing import Any
 from runner.cli import output
 from runner.cli.output import counted, cut, duration, one_line
 from runner.cli.tables import print_table
+from runner.cli.used import used
 
 Subjects = Mapping[Any, str]
 
@@ -35,6 +36,8 @@ def print_summary(report: Mapping[str, Any], subjects: Subjects) -> None:
         output.say(line)
     for note in report.get("notes", ()):
         output.say(one_line(note))
+    if text := used(report.get("totals") or {}):
+        output.say(f"used: {text}")
     output.say(verdict(report))
 
 

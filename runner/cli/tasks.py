@@ -23,6 +23,7 @@ from runner.cli import (
     task_states,
 )
 from runner.cli.tables import print_table
+from runner.cli.used import used
 from runner.core.clock import to_iso
 from runner.core.ids import Key
 from runner.core.layout import Layout
@@ -147,6 +148,9 @@ def _facts(
     over = [key for key in listed if key not in still]
     claim = f"{task.claim.id} by {task.claim.by} at {task.claim.at}" if task.claim else ""
     transcripts = layout.transcripts / f"task_{task.key}"
+    found = task.raw.get("usage")
+    usage = found if isinstance(found, dict) else {}
+    files = usage.get("changedFiles")
     named = {
         "task": f"{task.id} {task.subject}",
         "state": facts["state"],
@@ -163,6 +167,8 @@ def _facts(
         "attempts": task.attempt or None,
         "started": to_iso(task.started_at) if task.started_at else None,
         "finished": to_iso(task.finished_at) if task.finished_at else None,
+        "used": used(usage),
+        "changed": ", ".join(map(str, files)) if isinstance(files, list) else None,
         "retry at": to_iso(task.retry_at) if task.retry_at else None,
         "error": task.error,
         "file": layout.tasks / task.file,

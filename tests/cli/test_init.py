@@ -28,7 +28,8 @@ def test_init_never_touches_what_is_there(
 ) -> None:
     (tmp_path / "team.yaml").write_text("team: ours\n")
     assert main(["-C", str(tmp_path), "init"]) == 0
-    assert "team.yaml" not in capsys.readouterr().out.replace("next", "")
+    assert "made" in (out := capsys.readouterr().out)
+    assert f"made {tmp_path / 'team.yaml'}" not in out
     assert (tmp_path / "team.yaml").read_text() == "team: ours\n"
     assert main(["-C", str(tmp_path), "init"]) == 0
     assert "nothing was changed" in capsys.readouterr().out

@@ -55,6 +55,30 @@ def test_the_summary_is_a_table_the_leftovers_the_notes_and_the_verdict(
     ]
 
 
+@pytest.mark.parametrize(
+    ("usage", "said"),
+    [
+        ({}, None),
+        ({"turns": 1, "toolCalls": 2, "usd": 0.0}, "used: 1 turn, 2 calls"),
+        ({"turns": 3, "inputTokens": 5, "usd": 0.0}, "used: 3 turns, 0 calls, 5 tokens in, 0 out"),
+        (
+            {"turns": 3, "inputTokens": 5, "outputTokens": 1, "usd": None},
+            "used: 3 turns, 0 calls, 5 tokens in, 1 out, price unknown",
+        ),
+        (
+            {"turns": 3, "inputTokens": 5e6, "outputTokens": 1, "usd": 12.345},
+            "used: 3 turns, 0 calls, 5,000,000 tokens in, 1 out, $12.35",
+        ),
+    ],
+)
+def test_the_summary_tells_what_models_were_used_for(
+    usage: dict[str, Any], said: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_summary(REPORT | {"totals": usage}, SUBJECTS)
+    *_, before, _ = capsys.readouterr().out.splitlines()
+    assert before == said or (said is None and not before.startswith("used"))
+
+
 def test_on_a_terminal_the_summary_has_the_same_words_and_colours(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

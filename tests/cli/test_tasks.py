@@ -99,6 +99,18 @@ def test_show_tells_what_the_file_says_and_what_it_means(cli: Cli) -> None:
     assert '"a": 1' in failed
 
 
+def test_show_tells_what_the_work_has_cost_and_changed(cli: Cli) -> None:
+    usage = {"turns": 2, "toolCalls": 1, "inputTokens": 1200, "outputTokens": 30, "usd": 0.0312}
+    cli.board(
+        {"id": 1, "usage": {**usage, "changedFiles": ["a.py", "b.py"]}},
+        {"id": 2, "usage": "none", "run": "true"},
+    )
+    lines = cli("tasks", "show", "1").out.splitlines()
+    assert "used         2 turns, 1 call, 1,200 tokens in, 30 out, $0.0312" in lines
+    assert "changed      a.py, b.py" in lines
+    assert "used" not in cli("tasks", "show", "2").out
+
+
 def test_an_unknown_or_unreadable_task_is_exit_1_and_named(cli: Cli) -> None:
     (cli.layout.tasks / "task_4.json").write_text("[]")
     missing = cli("tasks", "show", "9", "--json")
