@@ -75,7 +75,8 @@ class Transcript:
         }
         data = self._redact(encode_line(line).decode()).encode()
         with anyio.move_on_after(_WRITE_DEADLINE_S, shield=True):
-            self.size += await self._stream.write(data)
+            written = await self._stream.write(data)
+            self.size += written  # not in one step: calls side by side write too
 
 
 def task_transcript(layout: Layout, task: Task) -> Path:
