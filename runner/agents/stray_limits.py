@@ -37,7 +37,7 @@ def stray_limits(
         owner = key or owner
         if line.lstrip().startswith("#") or (fallback and key is not None):
             continue  # a comment; or a field, and judged as one
-        word, value = _parts(line, lines[number + 1 :])
+        word, value = _parts(lines, number)
         is_indented = line.startswith(" ")
         if not word or (plain(word) in known and (is_indented or not fallback)):
             continue
@@ -60,14 +60,14 @@ def leading_limits(body: str) -> Iterator[tuple[int, str]]:
             return
 
 
-def _parts(line: str, below: Sequence[str]) -> tuple[str, str]:
-    """What may be a key, and what may be its value; two empty texts if nothing may."""
-    text = bare(line).strip().lstrip(_SIGNS)
+def _parts(lines: Sequence[str], number: int) -> tuple[str, str]:
+    """What may be a key in a line, and what its value; two empty texts if nothing may."""
+    text = bare(lines[number]).strip().lstrip(_SIGNS)
     first = _KEY.match(text)
     if first is not None and _is_ours(first[0]):
         rest = text[first.end() :]
         item = _ITEM.search(rest)
-        if _names_tool(rest) or (item is None and _starts_list(below)):
+        if _names_tool(rest) or (item is None and _starts_list(lines, number + 1)):
             return first[0], rest
     separator = _SEPARATOR.search(text)
     return ("", "") if separator is None else (text[: separator.start()], text[separator.end() :])
@@ -90,6 +90,8 @@ def _names_tool(value: str) -> bool:
     return first is not None and is_known(first[0])
 
 
-def _starts_list(below: Sequence[str]) -> bool:
-    following = next((line.strip() for line in below if line.strip()), "")
+def _starts_list(lines: Sequence[str], number: int) -> bool:
+    """Whether the first line with a text from there on does."""
+    below = (lines[at].strip() for at in range(number, len(lines)))
+    following = next((line for line in below if line), "")
     return following.startswith(("-", "["))
