@@ -13,7 +13,7 @@ import anyio
 
 from runner.work.models.wire import as_object
 
-_PATIENCE_S = 3.0
+PATIENCE_S = 3.0
 _KEYS = ("max_model_len", "context_length", "max_context_length", "loaded_context_length")
 """What servers call the window in their list of models: vLLM, gateways, LM Studio."""
 
@@ -21,13 +21,14 @@ _KEYS = ("max_model_len", "context_length", "max_context_length", "loaded_contex
 class WindowQuestion:
     """Asks a compatible server for the window of `model`. `base_url` ends before `/chat/...`."""
 
-    def __init__(self, model: str, base_url: str) -> None:
+    def __init__(self, model: str, base_url: str, *, patience_s: float = PATIENCE_S) -> None:
         self._model = model
+        self._patience_s = patience_s
         self._base = base_url.rstrip("/")
         self._root = self._base.removesuffix("/v1")
 
     async def __call__(self, client: Any) -> int | None:
-        with anyio.move_on_after(_PATIENCE_S):
+        with anyio.move_on_after(self._patience_s):
             return (
                 await self._ollama(client)
                 or await self._llama_cpp(client)

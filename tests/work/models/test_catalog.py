@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 
 from runner.core.model_settings import CatalogEntry, Price
+from runner.core.settings import Budget
+from runner.work.ledger import BudgetReached, Ledger
 from runner.work.messages import ModelReply
 from runner.work.models.catalog import known
+from tests.work.models.canned import GO, asking, opened, serving
+from tests.work.models.test_anthropic import HELLO, OPUS
 
 
 @pytest.mark.parametrize(
@@ -87,3 +91,20 @@ def test_a_level_becomes_the_effort_next_to_it(
     name: str, level: str | None, effort: str | None
 ) -> None:
     assert known("openai", name, {}).effort(level) == effort
+
+
+async def test_a_ceiling_in_usd_is_kept_for_a_model_with_a_price_and_refused_without() -> None:
+    ledger = Ledger(Budget(usd=1))
+    with serving(HELLO) as canned:
+        async with opened(canned, OPUS) as dear, opened(canned, "openai/stranger") as unknown:
+            request = asking(GO)
+            async with ledger.reserve(dear, request) as room:
+                room.reply = await dear.reply(request)
+            with pytest.raises(BudgetReached, match="the price of openai/stranger is unknown"):
+                async with ledger.reserve(unknown, request):
+                    raise AssertionError("unreachable: there is no room")
+            with pytest.raises(BudgetReached, match="usd are spent and the next call may cost 2"):
+                async with ledger.reserve(dear, asking(GO, max_output_tokens=100_000)):
+                    raise AssertionError("unreachable: there is no room")
+
+    assert ledger.spent.usd == pytest.approx((3 * 5 + 25) / 1e6)

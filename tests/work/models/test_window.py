@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
+import openai
 import pytest
 
 from runner.core.model_settings import CatalogEntry
+from runner.work.models.window import WindowQuestion
 from tests.work.models.canned import GO, asking, opened, serving
 from tests.work.models.test_chat import HELLO
 
@@ -55,3 +58,10 @@ async def test_what_the_settings_say_is_not_asked() -> None:
             assert model.window == 8000
 
     assert canned.bodies[0]["max_tokens"] == 2000  # a quarter of the window
+
+
+async def test_a_server_that_does_not_answer_is_not_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        async with openai.AsyncOpenAI(api_key="none", base_url=url, max_retries=0) as client:
+            assert await WindowQuestion("m", url, patience_s=0.05)(client) is None
