@@ -14,6 +14,7 @@ from runner.agents.parsed import Parsed
 from runner.agents.plugins import FoundRegistry
 from runner.agents.reading import Reader
 from runner.agents.sources import Sources
+from runner.agents.unread import unread
 
 
 class Definition(Protocol):
@@ -58,9 +59,9 @@ class Merged(Generic[D]):
 
 
 def read_all(reader: Reader[Parsed[D]], sources: Sources) -> Iterator[Found[D]]:
-    """The files of every place, in order of precedence."""
+    """The files of every place, in order of precedence, and what lies there and is not read."""
     for place in sources.places:
-        for parsed in reader.directory(place):
+        for parsed in (*reader.directory(place), *unread(place)):
             yield Found(parsed=parsed, source=place.source, plugin=place.plugin)
 
 
