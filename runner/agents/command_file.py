@@ -15,6 +15,7 @@ from runner.agents.frontmatter import (
     read_front_matter,
     refuse_repeated,
 )
+from runner.agents.limit_keys import meant_limit
 from runner.agents.parsed import Parsed
 from runner.agents.places import MARKDOWN
 from runner.core.ids import ONE_LINE, is_one_line
@@ -24,10 +25,14 @@ INPUT = "$@"
 """What stands for the input in the text of a command."""
 
 KNOWN_KEYS = ("description", "agent", "argumentHint")
-# What other tools let a command say about tools and models; here that is said by an agent.
-_OF_AGENTS = ("tools", "allowedTools", "disallowedTools", "model")
-# How other tools write the input.
-_OTHER_INPUT = re.compile(r"\$ARGUMENTS\b|\{\{ *args *\}\}")
+# What other tools let a command say beside its limits; here that is said by an agent.
+_OF_AGENTS = ("tools", "disallowedTools", "model")
+# What other tools put in place of a word of the text, and what is to be said of it here.
+_OF_OTHERS = {
+    re.compile(r"\$(?:ARGUMENTS|[1-9])\b|\{\{ *args *\}\}"): f"the input goes where {INPUT} stands",
+    re.compile(r"!`[^`\n]+`|!\{[^}\n]+\}"): "no command is run before the agent reads the text",
+    re.compile(r"(?<![\w$`@/])@(?:\{[^}\n]+\}|[\w~./-]*[./][\w-]+)"): "no file is put in its place",
+}
 _MARK = "\ufeff".encode()
 _NO_FIELDS = b"---\n---\n"
 _HINT_LENGTH = 120
@@ -166,12 +171,12 @@ def _first_line(text: str) -> str:
 def _warnings(front: FrontMatter) -> Iterator[str]:
     if isinstance(front.fields.get("description"), (dict, list)):
         yield "`description` was ignored: expected text; the first line of the text is shown"
-    for key in _OF_AGENTS:
-        if key in front.fields:
+    for key, value in front.fields.items():
+        if key in _OF_AGENTS or (key not in KNOWN_KEYS and meant_limit(key, value)):
             yield (
-                f"`{key}` was ignored: a command has the tools and the model of its agent; "
-                "name one with `agent`"
+                f"`{front.written.get(key, key)[:60]}` was ignored: a command has the tools and "
+                "the model of its agent; name one with `agent`"
             )
-    other = _OTHER_INPUT.search(front.body)
-    if other is not None:
-        yield f"{other[0]} stays as it is: the input goes where {INPUT} stands"
+    for pattern, advice in _OF_OTHERS.items():
+        if other := pattern.search(front.body):
+            yield f"{other[0][:60]} stays as it is: {advice}"

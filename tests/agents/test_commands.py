@@ -88,16 +88,17 @@ def test_other_keys_are_listed_and_never_fatal() -> None:
 
 
 def test_tools_and_models_of_other_families_are_said_to_be_the_agents() -> None:
-    read = parsed("---\nallowed-tools: Bash(git:*)\nmodel: haiku\n---\nx\n")
+    read = parsed("---\nallowed-tools: Bash(git:*)\nmodel: haiku\nTools: Read\n---\nx\n")
     assert read.definition is not None
     assert [warning.partition(" ")[0] for warning in read.warnings] == [
-        "`allowedTools`",
+        "`allowed-tools`",
         "`model`",
+        "`Tools`",
     ]
     assert all("name one with `agent`" in warning for warning in read.warnings)
 
 
-@pytest.mark.parametrize("word", ["$ARGUMENTS", "{{args}}", "{{ args }}"])
+@pytest.mark.parametrize("word", ["$ARGUMENTS", "$1", "{{args}}", "{{ args }}"])
 def test_how_other_tools_write_the_input_is_named(word: str) -> None:
     read = parsed(f"Mend {word}.")
     assert read.warnings == (f"{word} stays as it is: the input goes where $@ stands",)
@@ -283,3 +284,25 @@ def test_the_bundled_commands_are_these(tmp_path: Path) -> None:
         True,
     )
     assert len(init.instructions.splitlines()) < 120
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        ("Look at !`git status` first", "!`git status` stays as it is: no command is run before"),
+        ("Look at !{git status} first", "!{git status} stays as it is: no command is run before"),
+        ("Read @src/main.py", "@src/main.py stays as it is: no file is put in its place"),
+        ("Read @README.md.", "@README.md stays as it is: no file is put in its place"),
+        ("Read @{notes}", "@{notes} stays as it is: no file is put in its place"),
+    ],
+)
+def test_what_other_tools_put_into_a_text_is_told(text: str, warning: str) -> None:
+    (told,) = parse_command(text.encode(), "c.md", "project").warnings
+    assert told.startswith(warning)
+
+
+@pytest.mark.parametrize(
+    "text", ["Write to a@b.org", "$@", "costs $100", "`@x.y`", "for @ann", "!x"]
+)
+def test_text_that_means_itself_is_no_remark(text: str) -> None:
+    assert parse_command(text.encode(), "c.md", "project").warnings == ()

@@ -29,7 +29,9 @@ REGISTRIES = [
     "home/.xcsh/plugins/installed_plugins.json",
     "work/.xcsh/plugins/installed_plugins.json",
 ]
-names = st.sampled_from(["a.md", "b.md", "c.toml", "-.md", ".md", "\udcff.md", "é.md", "x", "sub/a.md"])
+names = st.sampled_from(
+    ["a.md", "b.md", "c.toml", "-.md", ".md", "\udcff.md", "é.md", "x", "sub/a.md"]
+)
 contents = st.binary(max_size=40) | st.builds(
     lambda name, tools: f"---\nname: {name}\ndescription: d\n{tools}\n---\nx\n".encode(),
     st.sampled_from(["one", "two", "task", "5", "~"]),
