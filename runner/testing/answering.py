@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -35,10 +36,11 @@ class Asked:
 
 
 class Answering:
-    """Answers the requests of all connections; it keeps them in `asked`."""
+    """Answers the requests of all connections; it keeps them in `asked`, and tells by `news`."""
 
     def __init__(self, model: Model, *, window: int | None, api_key: str | None) -> None:
         self.asked: list[Asked] = []
+        self.news = threading.Condition()
         self._model, self._window, self._api_key = model, window, api_key
         self._wires: dict[str, Wire] = {
             "/v1/messages": AnthropicWire(),
@@ -56,14 +58,12 @@ class Answering:
             return self._told_of_itself(path)
         body = request.body if isinstance(request.body, dict) else {}
         refusal = self._refusal(wire, request)
-        self.asked.append(
-            Asked(
-                form=wire.form,
-                headers=request.headers,
-                body=body,
-                refused=refusal.message if refusal else None,
+        why = refusal.message if refusal else None
+        with self.news:
+            self.asked.append(
+                Asked(form=wire.form, headers=request.headers, body=body, refused=why)
             )
-        )
+            self.news.notify_all()
         if refusal is not None:
             return _error(wire, refusal)
         try:

@@ -91,6 +91,13 @@ class FakeServer:
         """Why requests were not accepted, in their order."""
         return [asked.refused for asked in self.asked if asked.refused]
 
+    def wait_asked(self, count: int, *, within_s: float = 10.0) -> None:
+        """Block until so many requests have come. Raises: AssertionError, if they do not."""
+        with self._answering.news:
+            came = self._answering.news.wait_for(lambda: len(self.asked) >= count, within_s)
+        if not came:
+            raise AssertionError(f"{len(self.asked)} requests came, {count} were expected")
+
     @contextlib.asynccontextmanager
     async def _open(self) -> AsyncIterator[int]:
         listener = await anyio.create_tcp_listener(local_host="127.0.0.1")

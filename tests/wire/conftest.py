@@ -13,12 +13,12 @@ import pytest
 
 from runner import MemberSpec, Report, Settings, Team, run_team
 from runner.core.clock import Clock
-from runner.core.layout import find_layout
 from runner.core.model_settings import ProviderSettings
 from runner.testing import FakeServer, ScriptedModel, make_board, running_team
 from runner.testing.model import Step
 from runner.work.history import check
 from runner.work.messages import Model, ModelRequest, UserTurn
+from runner.work.models import Models
 
 Json = dict[str, Any]
 FORMS = ("anthropic", "openai-chat", "openai-responses")
@@ -83,6 +83,16 @@ class Line:
                 environ=self._variables(),
             ) as team:
                 yield team
+
+    @contextlib.asynccontextmanager
+    async def opened(self, *steps: Step) -> AsyncIterator[Model]:
+        """The model alone, as a run would open it."""
+        with self._serving(ScriptedModel(steps)):
+            models = Models(self._of_form(), base_dir=self.root, environ=self._variables())
+            try:
+                yield models.choose(None).model
+            finally:
+                await models.aclose()
 
     @contextlib.contextmanager
     def _serving(self, model: Model) -> Iterator[None]:
@@ -168,8 +178,3 @@ def _arguments_at(form: str, message: Json) -> tuple[Json, str]:
 @pytest.fixture(params=FORMS)
 def line(request: pytest.FixtureRequest, tmp_path: Path) -> Line:
     return Line(form=request.param, root=tmp_path)
-
-
-def workspace(line: Line) -> Path:
-    """Where the team works."""
-    return find_layout(line.root).workspace
