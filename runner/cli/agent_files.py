@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from runner.agents.availability import unknown_disabled
@@ -42,12 +42,30 @@ def parsed_object(path: str, parsed: ParsedAgent) -> dict[str, Any]:
 
 def checked(discovery: Discovery, setting: AgentSetting) -> dict[str, Any]:
     """The object of `agents check`: all that was looked at, in the order of looking."""
+    files = [_file(found, discovery.names, setting) for found in discovery.files]
     return {
-        "files": [_file(found, discovery.names, setting) for found in discovery.files],
+        "files": files,
         "repeated": [_repeated(place) for place in discovery.repeated],
         "registries": [_registry(registry) for registry in discovery.registries],
-        "warnings": list(unknown_disabled(discovery.names, setting.settings.disabled_agents)),
+        "warnings": [
+            *unknown_disabled(discovery.names, setting.settings.disabled_agents),
+            *(_without_model(files) if setting.knows_models else ()),
+        ],
     }
+
+
+def _without_model(files: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """Bundled agents name aliases that nobody has to set, so all of them are one warning."""
+    idle = [file["name"] for file in files if file["source"] == "bundled" and _lacks_model(file)]
+    if idle:
+        yield (
+            f"no model can be used here for {', '.join(idle)}: set `model` in team.yaml, "
+            "or what their aliases mean under `models`"
+        )
+
+
+def _lacks_model(file: dict[str, Any]) -> bool:
+    return file["model"] is not None and file["model"]["name"] is None
 
 
 def has_problem(report: dict[str, Any]) -> bool:
@@ -112,13 +130,9 @@ def _unknown_tools(agent: AgentDefinition) -> list[str]:
 
 
 def _model_warnings(model: ChosenModel, found: FoundFile) -> Iterator[str]:
-    """Bundled agents name aliases that nobody has to set: the team's default is meant too."""
-    if model.is_own:
-        return
-    if model.name is None:
-        yield model.reason
-    elif found.source != "bundled":
-        yield f"model: {model.reason}"
+    """For bundled agents the team's default is meant too, and `_without_model` tells the rest."""
+    if not model.is_own and found.source != "bundled":
+        yield model.reason if model.name is None else f"model: {model.reason}"
 
 
 def _repeated(repeated: RepeatedPlace) -> dict[str, Any]:

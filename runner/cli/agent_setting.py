@@ -59,6 +59,11 @@ class AgentSetting:
         """The agent as a teammate here has it."""
         return effective_agent(agent, max_depth=self.settings.limits.max_recursion_depth)
 
+    @property
+    def knows_models(self) -> bool:
+        """Whether there are settings to choose a model by."""
+        return self._models is not None
+
     def is_disabled(self, name: str) -> bool:
         return name in self.settings.disabled_agents
 

@@ -165,6 +165,15 @@ def test_aliases_of_bundled_agents_are_no_mistake_of_the_user(tmp_path: Path) ->
     assert all(file["warnings"] == [] for file in files.values())
 
 
+def test_bundled_agents_without_a_model_are_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / ".tasks").mkdir()
+    report = call_json(tmp_path, "check")
+    assert all(file["warnings"] == [] for file in report["files"])
+    [warning] = report["warnings"]
+    assert warning.startswith("no model can be used here for explore, plan, ")
+    assert "warning: no model can be used here" in call(tmp_path, "check")[1]
+
+
 def test_settings_that_cannot_be_read_leave_models_alone(tmp_path: Path) -> None:
     (tmp_path / ".tasks").mkdir()
     write(tmp_path, "team.yaml", "nonsense: 1")
@@ -172,13 +181,14 @@ def test_settings_that_cannot_be_read_leave_models_alone(tmp_path: Path) -> None
     assert code == 0
     assert "models and disabled agents are not checked" in err
     assert "no usable model" not in out
+    assert "no model can be used" not in out
 
 
 def test_what_is_switched_off_is_marked_and_a_mistyped_name_told(tmp_path: Path) -> None:
     (tmp_path / ".tasks").mkdir()
     write(tmp_path, "team.yaml", "disabled_agents: [one, Reviewr]")
     assert check_one(tmp_path)["disabled"] is True
-    (warning,) = call_json(tmp_path, "check")["warnings"]
+    (warning, _) = call_json(tmp_path, "check")["warnings"]
     assert warning.startswith('disabled_agents: Unknown agent "Reviewr". Available: one, ')
     assert warning.endswith("; near: reviewer")
     out = call(tmp_path, "check")[1]
