@@ -52,7 +52,14 @@ class Messages:
 
         reading = _Reading(asked.request.on_text)
         try:
-            async with await client.messages.create(**request_body(asked), stream=True) as stream:
+            async with await client.messages.create(
+                model=asked.model,
+                max_tokens=asked.max_tokens,
+                messages=[],
+                stream=True,
+                # not as arguments, which the SDK would walk through again with every request
+                extra_body=request_body(asked),
+            ) as stream:
                 async for event in stream:
                     reading.take(event.to_dict(warnings=False))
                 content_type = stream.response.headers.get("content-type", "")
@@ -64,13 +71,9 @@ class Messages:
 
 
 def request_body(asked: Asked) -> Json:
-    """The body of a request, without what only the SDK knows."""
+    """The body of a request, but for model and length of the reply."""
     request = asked.request
-    body: Json = {
-        "model": asked.model,
-        "max_tokens": asked.max_tokens,
-        "messages": _messages(request.turns, asked),
-    }
+    body: Json = {"messages": _messages(request.turns, asked)}
     if request.system.strip():
         body["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHED}]
     if request.tools:

@@ -57,7 +57,13 @@ class ChatCompletions:
         body = request_body(asked) | {self._limit_key: asked.max_tokens}
         reading = _Reading(asked.request.on_text)
         try:
-            async with await client.chat.completions.create(**body, stream=True) as stream:
+            async with await client.chat.completions.create(
+                model=asked.model,
+                messages=[],
+                stream=True,
+                # not as arguments, which the SDK would walk through again with every request
+                extra_body=body,
+            ) as stream:
                 async for chunk in stream:
                     reading.take(chunk.to_dict(warnings=False))
                 content_type = stream.response.headers.get("content-type", "")
@@ -69,9 +75,9 @@ class ChatCompletions:
 
 
 def request_body(asked: Asked) -> Json:
-    """The body of a request, without the limit of the reply."""
+    """The body of a request, but for the model and the limit of the reply."""
     request = asked.request
-    body: Json = {"model": asked.model, "messages": _messages(request, asked)}
+    body: Json = {"messages": _messages(request, asked)}
     if request.tools:
         body["tools"] = [
             {

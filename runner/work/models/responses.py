@@ -42,7 +42,13 @@ class Responses:
 
         reading = _Reading(asked.request.on_text)
         try:
-            async with await client.responses.create(**request_body(asked), stream=True) as stream:
+            async with await client.responses.create(
+                model=asked.model,
+                input=[],
+                stream=True,
+                # not as arguments, which the SDK would walk through again with every request
+                extra_body=request_body(asked),
+            ) as stream:
                 async for event in stream:
                     reading.take(event.to_dict(warnings=False))
                 content_type = stream.response.headers.get("content-type", "")
@@ -56,10 +62,9 @@ class Responses:
 
 
 def request_body(asked: Asked) -> Json:
-    """The body of a request."""
+    """The body of a request, but for the model."""
     request = asked.request
     body: Json = {
-        "model": asked.model,
         "input": _input(request.turns, asked),
         "max_output_tokens": asked.max_tokens,
         "store": False,
