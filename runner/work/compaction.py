@@ -12,7 +12,7 @@ import anyio.to_thread
 from runner.errors import BoardError, ContextOverflow, ModelRejected
 from runner.work.attempt import Attempt
 from runner.work.identity import Identity, with_identity
-from runner.work.messages import AssistantTurn, ModelReply, ToolResult, Turn, UserTurn
+from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, ToolResult, Turn, UserTurn
 from runner.work.prompt import letters
 from runner.work.summary import summary_request, summed_up
 from runner.work.tools.base import both_ends, output_file, save_output
@@ -23,7 +23,7 @@ _LIGHT = 0.6  # of the room for turns: more than that is summed up
 _NEWEST = 0.25  # of the room for turns: so much stays as it is
 _WORTH = 0.1  # of the room for turns: a smaller gain is not worth a request,
 _LEAST_GAIN = 100  # nor is one of fewer tokens
-_SUMMARY_PART = 16  # of the window
+_SUMMARY_PART = 12  # of what a request may take
 _LEAST_SUMMARY, _MOST_SUMMARY = 256, 4_096  # tokens
 _SHORT_RESULT = 500  # characters; a shorter one is not worth a placeholder
 
@@ -56,12 +56,15 @@ async def make_room(attempt: Attempt) -> None:
         await _Shortening(attempt, limit).carry_out()
 
 
-async def make_room_after(attempt: Attempt, refusal: ContextOverflow) -> None:
-    """Shorten the history because the model has refused it as too long.
+async def make_room_after(
+    attempt: Attempt, refused: ModelRequest, refusal: ContextOverflow
+) -> None:
+    """Shorten the history because the model has refused a request as too long.
 
     Raises: NoRoom, also when nothing could be shortened; BudgetReached, ModelError.
     """
-    attempt.room.refuse(attempt.request())
+    if attempt.room.refuse(refused):
+        return
     shortening = _Shortening(attempt, attempt.room.limit or 0)
     if not await shortening.carry_out():
         raise NoRoom(f"{refusal}; {shortening.why}")
@@ -166,7 +169,7 @@ class _Shortening:
         """The summary of the old turns, counted like every reply; None when there is none."""
         attempt, room = self._attempt, self._attempt.room
         taken = self._taken((UserTurn(text=assignment),))
-        part = min((room.window or 0) // _SUMMARY_PART, (self._taken(old) - kept) // 2)
+        part = min((room.most or 0) // _SUMMARY_PART, (self._taken(old) - kept) // 2)
         request = summary_request(
             attempt.means.system,
             old,
@@ -247,9 +250,9 @@ class _Shortening:
         if attempt.futile >= MAX_FUTILE:
             raise NoRoom(
                 f"the history could not be shortened enough {MAX_FUTILE} times in a row, since "
-                f"{self.why}: of the window of {attempt.means.model.name} "
-                f"({attempt.room.window} tokens) {self._limit} are for requests, the next one "
-                f"takes about {tokens}, and system prompt, tools and assignment alone {fixed}"
+                f"{self.why}: {attempt.means.model.name} takes requests of {attempt.room.most} "
+                f"tokens, of which {self._limit} are used; the next one would be of about "
+                f"{tokens}, and system prompt, tools and assignment alone take {fixed}"
             )
 
 

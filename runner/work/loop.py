@@ -17,7 +17,7 @@ from runner.work.awaiting import next_ended
 from runner.work.calls import Answered, answer_calls, remind
 from runner.work.compaction import NoRoom, make_room, make_room_after
 from runner.work.ledger import BudgetReached
-from runner.work.messages import ModelReply
+from runner.work.messages import ModelReply, ModelRequest
 from runner.work.prompt import reminder
 from runner.work.repeats import FAIL_AT, NUDGE
 from runner.work.resume import judge_again
@@ -92,11 +92,12 @@ async def _ask(attempt: Attempt) -> ModelReply | Outcome:
     means = attempt.means
     try:
         await make_room(attempt)
+        request = attempt.request()
         try:
-            return await _reply(attempt)
+            return await _reply(attempt, request)
         except ContextOverflow as error:
-            await make_room_after(attempt, error)
-            return await _reply(attempt)
+            await make_room_after(attempt, request, error)
+            return await _reply(attempt, attempt.request())
     except BudgetReached as error:
         return LimitReached(limit="budget", error=str(error))
     except (ContextOverflow, NoRoom) as error:
@@ -112,10 +113,9 @@ async def _ask(attempt: Attempt) -> ModelReply | Outcome:
         return Faulted(error=means.redact(str(error)))
 
 
-async def _reply(attempt: Attempt) -> ModelReply:
+async def _reply(attempt: Attempt, request: ModelRequest) -> ModelReply:
     """Raises: BudgetReached, ModelError."""
-    progress, request = attempt.means.teammate.progress, attempt.request()
-    with progress.hearing() as heard:
+    with attempt.means.teammate.progress.hearing() as heard:
         reply = await attempt.means.ask(replace(request, on_text=heard))
     attempt.room.note(request, reply.input_tokens)
     return reply

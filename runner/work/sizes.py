@@ -43,27 +43,26 @@ class Room:
         self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
 
     @property
-    def window(self) -> int | None:
-        """What the model tells or, if that is less, what was too long for it."""
-        told = window_of(self._model)
-        if self._refused is None:
-            return told
-        refused = math.floor(self._refused * self._rate)
-        return refused if told is None else min(told, refused)
-
-    @property
     def reply(self) -> int:
         """What a reply may take."""
-        window = self.window
-        return (
-            MAX_OUTPUT_TOKENS if window is None else min(MAX_OUTPUT_TOKENS, window // _REPLY_PART)
-        )
+        window = window_of(self._model)
+        if window is None:
+            return MAX_OUTPUT_TOKENS
+        return min(MAX_OUTPUT_TOKENS, window // _REPLY_PART)
+
+    @property
+    def most(self) -> int | None:
+        """What a request may take: what the model tells and has not refused; None is not known."""
+        window = window_of(self._model)
+        known = [] if window is None else [window - self.reply]
+        if self._refused is not None:
+            known.append(math.floor(self._refused * self._rate))
+        return min(known, default=None)
 
     @property
     def limit(self) -> int | None:
-        """What a request may take before its history is shortened; None when no window is known."""
-        window = self.window
-        return None if window is None else int((window - self.reply) * SHARE)
+        """What a request may take before its history is shortened."""
+        return None if (most := self.most) is None else int(most * SHARE)
 
     def tokens(self, request: ModelRequest) -> int:
         """What a request takes."""
@@ -74,15 +73,25 @@ class Room:
         return int(tokens * _BYTES_PER_TOKEN / self._rate)
 
     def note(self, request: ModelRequest, input_tokens: int) -> None:
-        """A provider has counted this request; 0 is no count."""
+        """A provider has taken this request, and counted it; 0 is no count."""
+        estimate = self._estimate(request)
+        if self._refused is not None and estimate >= self._refused:
+            self._refused = None
         if input_tokens > 0:
-            rate = input_tokens / self._estimate(request)
-            self._rate = min(max(rate, _LEAST_RATE), _MOST_RATE)
+            self._rate = min(max(input_tokens / estimate, _LEAST_RATE), _MOST_RATE)
 
-    def refuse(self, request: ModelRequest) -> None:
-        """A provider has said that this request is too long."""
+    def refuse(self, request: ModelRequest) -> bool:
+        """A provider has said that this request and its reply are too long.
+
+        True if nothing is wrong with the request: it left too much for the reply, since the model
+        had not told its window yet.
+        """
+        asked, limit = request.max_output_tokens, self.limit
+        if asked is not None and asked > self.reply and limit and self.tokens(request) <= limit:
+            return True
         estimate = self._estimate(request)
         self._refused = estimate if self._refused is None else min(self._refused, estimate)
+        return False
 
     def _estimate(self, request: ModelRequest) -> int:
         system = _AROUND + _of_text(request.system)

@@ -57,10 +57,15 @@ class Narrow(ScriptedModel):
         self.window = window
         self.summary = summary
         self.after_summary: Callable[[], object] = lambda: None
+        self.after_refusal: Callable[[], object] = lambda: None
 
     async def reply(self, request: ModelRequest) -> ModelReply:
         if not request.asker.summary:
-            return await super().reply(request)
+            try:
+                return await super().reply(request)
+            except ContextOverflow:
+                self.after_refusal()
+                raise
         self.requests.append(request)
         summary = self.summary
         self.after_summary()
@@ -495,6 +500,20 @@ async def test_what_was_refused_as_too_long_is_not_reached_again(wide: Stage) ->
     refused = room.tokens(model.turns_asked[9])
     assert all(room.tokens(request) < refused for request in model.requests[10:])
     assert len(wide.events("history.compacted")) > 2
+
+
+async def test_a_window_that_is_told_after_a_refusal_makes_the_reply_smaller_not_the_history(
+    wide: Stage,
+) -> None:
+    model = Narrow([ContextOverflow("too long"), submit(1)], window=None)
+    model.after_refusal = lambda: setattr(model, "window", 8_192)
+
+    assert isinstance(await do(wide, model), Done)
+
+    refused, again = model.requests
+    assert (refused.max_output_tokens, again.max_output_tokens) == (8_192, 2_048)
+    assert refused.turns == again.turns
+    assert not wide.events("history.compacted")
 
 
 # any history

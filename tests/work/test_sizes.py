@@ -15,7 +15,7 @@ from runner.work.messages import (
     ToolSpec,
     UserTurn,
 )
-from runner.work.sizes import MAX_OUTPUT_TOKENS, Room, most_of_a_result, window_of
+from runner.work.sizes import MAX_OUTPUT_TOKENS, SHARE, Room, most_of_a_result, window_of
 
 GO = ModelRequest(system="s" * 400, turns=(UserTurn(text="t" * 4_000),))
 
@@ -57,27 +57,45 @@ def test_a_quarter_of_a_small_window_is_for_the_reply_and_a_part_of_the_rest_for
 ):
     room = Room(Windowed())
 
-    assert (room.window, room.reply, room.limit) == (8_000, 2_000, 4_500)
+    assert (room.reply, room.most, room.limit) == (2_000, 6_000, 4_500)
 
 
 def test_without_a_window_there_is_no_limit_until_a_request_was_too_long() -> None:
     room = Room(ScriptedModel())
-    assert (room.window, room.reply, room.limit) == (None, MAX_OUTPUT_TOKENS, None)
+    assert (room.reply, room.most, room.limit) == (MAX_OUTPUT_TOKENS, None, None)
 
-    room.refuse(GO)
-    room.refuse(replace(GO, system="s" * 4_000))
+    assert not room.refuse(GO)
+    assert not room.refuse(replace(GO, system="s" * 4_000))
 
-    assert room.window == room.tokens(GO)
-    assert room.limit is not None
-    assert room.limit < room.tokens(GO)
+    assert room.most == room.tokens(GO)
+    assert room.limit == int(room.tokens(GO) * SHARE)
 
 
 def test_a_window_that_was_told_too_large_is_corrected_by_a_refusal() -> None:
     room = Room(Windowed())
 
+    assert not room.refuse(GO)
+
+    assert room.most == room.tokens(GO)
+
+
+def test_a_refusal_is_forgotten_when_a_request_as_long_was_taken() -> None:
+    room = Room(Windowed())
     room.refuse(GO)
 
-    assert room.window == room.tokens(GO) < 8_000
+    room.note(replace(GO, system="s" * 300), 0)
+    assert room.most == room.tokens(GO)
+    room.note(GO, 0)
+    assert room.most == 6_000
+
+
+def test_a_refused_request_was_good_if_it_left_more_for_the_reply_than_the_window_allows() -> None:
+    unknown, told = Room(ScriptedModel()), Room(Windowed())
+    asked = replace(GO, max_output_tokens=unknown.reply)
+
+    assert told.refuse(asked)
+    assert told.most == 6_000
+    assert not told.refuse(replace(asked, system="s" * 40_000))
 
 
 def test_one_result_takes_an_eighth_of_a_small_window_at_most() -> None:

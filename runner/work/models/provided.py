@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from runner.errors import ModelRejected
+from runner.errors import ContextOverflow, ModelRejected
 from runner.work.messages import ModelReply, ModelRequest
 from runner.work.models.catalog import Known
 from runner.work.models.connection import Connection
@@ -111,6 +111,9 @@ class ProvidedModel:
                 if less is None:
                     raise
                 self._terms = self._terms.also(less)
+            except ContextOverflow:
+                await self._ask_window(client)  # a smaller reply may be all that it takes
+                raise
             except self._connection.login_errors as error:
                 where = self._connection.key
                 text = f"{self.name}: {where} cannot be used: {error}"
@@ -130,7 +133,7 @@ class ProvidedModel:
         )
 
     async def _ask_window(self, client: Any) -> None:
-        """Once, after the first reply: only then a local server has surely loaded the model."""
+        """Once, after the first answer: only then a local server has surely loaded the model."""
         find, self._find_window = self._find_window, None
         if find is not None and (window := await find(client)) is not None:
             self._known = replace(self._known, window=window)
