@@ -12,7 +12,7 @@ from runner.board.attempts import AttemptRecord, attempts_of
 from runner.board.task import Task
 from runner.cli import output
 from runner.cli.tables import print_table
-from runner.cli.task_log import lines_of
+from runner.cli.transcript_text import lines_of
 from runner.core.events import events_in
 from runner.core.ids import is_safe
 from runner.core.layout import Layout

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
+from runner.board.task import Task
 from runner.cli import boards, here, output
-from runner.cli.event_line import local_time
-from runner.core.ids import safe_name
+from runner.cli.transcript_text import lines_of, say_short, say_whole
+from runner.core.ids import is_safe, safe_name
+from runner.core.layout import Layout
 from runner.errors import RunnerError
-
-_SHOWN = 240  # characters of one text
 
 
 @click.command()
@@ -38,17 +36,45 @@ def log(
     whole = _file(folder, task_id, attempt)
     children = _subagents(whole)
     file = whole if subagent is None else _child_file(children, subagent, whole)
-    lines = list(lines_of(file))
+    lines = lines_of(file)
     if as_json:
         output.print_json(lines)
         return
-    whose = "" if subagent is None else f"subagent {subagent} of "
-    output.say(f"{whose}attempt {whole.stem} at task {task.id}, from {file}")
-    for line in lines:
-        if line.get("text") != "" or line.get("kind") != "assistant":  # calls only: they follow
-            output.say(_told(line))
+    output.say(_heading(task, whole.stem, subagent, file))
+    say_short(lines)
     if subagent is None and children:
         output.say(f"subagents: {', '.join(children)}; --subagent ID shows one")
+
+
+def say_transcripts(layout: Layout, task: Task) -> None:
+    """All that was said and done at the task, attempt for attempt, subagents behind each."""
+    for attempt, subagent, file in _transcripts(layout, task):
+        output.say(f"\n{_heading(task, attempt, subagent, file)}")
+        say_whole(lines_of(file))
+
+
+def transcripts_json(layout: Layout, task: Task) -> list[dict[str, Any]]:
+    """`[{"attempt", "subagent", "lines"}]`, `subagent` null for the attempt itself."""
+    return [
+        {"attempt": int(attempt), "subagent": subagent, "lines": lines_of(file)}
+        for attempt, subagent, file in _transcripts(layout, task)
+    ]
+
+
+def _transcripts(layout: Layout, task: Task) -> list[tuple[str, str | None, Path]]:
+    """(attempt, subagent, file) of every transcript there is."""
+    if not is_safe(task.key):
+        return []
+    found: list[tuple[str, str | None, Path]] = []
+    for whole in _attempts(layout.transcripts / f"task_{task.key}"):
+        found.append((whole.stem, None, whole))
+        found += ((whole.stem, child, file) for child, file in _subagents(whole).items())
+    return found
+
+
+def _heading(task: Task, attempt: str, subagent: str | None, file: Path) -> str:
+    whose = "" if subagent is None else f"subagent {subagent} of "
+    return f"{whose}attempt {attempt} at task {task.id}, from {file}"
 
 
 def _subagents(whole: Path) -> dict[str, Path]:
@@ -73,7 +99,7 @@ def _child_file(children: dict[str, Path], wanted: str, whole: Path) -> Path:
 
 def _file(folder: Path, task_id: str, attempt: int | None) -> Path:
     """Raises: RunnerError, when there is no such transcript."""
-    there = sorted((path for path in folder.glob("*.jsonl") if path.stem.isdecimal()), key=_number)
+    there = _attempts(folder)
     found = [path for path in there if attempt in {None, _number(path)}]
     if not found:
         which = f"attempt {attempt} at task {task_id}" if attempt is not None else f"task {task_id}"
@@ -83,44 +109,10 @@ def _file(folder: Path, task_id: str, attempt: int | None) -> Path:
     return found[-1]
 
 
+def _attempts(folder: Path) -> list[Path]:
+    """The transcripts of the attempts in order."""
+    return sorted((path for path in folder.glob("*.jsonl") if path.stem.isdecimal()), key=_number)
+
+
 def _number(path: Path) -> int:
     return int(path.stem)
-
-
-def lines_of(file: Path) -> Iterator[dict[str, Any]]:
-    """The lines; one that is damaged costs itself only."""
-    for text in file.read_bytes().split(b"\n"):
-        try:
-            line = json.loads(text)
-        except ValueError:
-            continue
-        if isinstance(line, dict):
-            yield line
-
-
-def _told(line: dict[str, Any]) -> str:
-    """`12:00:01 call       bash {"command": "make"}`."""
-    moment = local_time(line)
-    clock = moment.strftime("%H:%M:%S") if moment else "--:--:--"
-    kind = output.one_line(line.get("kind"))
-    return f"{clock} {kind:<10} {_shortened(_content(kind, line))}".rstrip()
-
-
-def _content(kind: str, line: dict[str, Any]) -> str:
-    if kind == "start":
-        return f"{line.get('teammate')}, agent {line.get('agent')}, model {line.get('model')}"
-    if kind == "call":
-        arguments = json.dumps(line.get("arguments"), ensure_ascii=False)
-        return f"{line.get('name')} {arguments}"
-    if kind == "result":
-        failed = " error" if line.get("isError") else ""
-        return f"{line.get('name')}{failed}: {line.get('text')}"
-    if kind == "end":
-        why = f": {line['why']}" if line.get("why") else ""
-        return f"{line.get('outcome')}{why}"
-    return str(line.get("text") or "")
-
-
-def _shortened(text: str) -> str:
-    line = output.one_line(text)
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"

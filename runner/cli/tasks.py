@@ -111,9 +111,10 @@ def ready(context: click.Context, role: str | None, owner: str | None, as_json: 
 
 @command.command()
 @here.task_id
+@click.option("--transcript", is_flag=True, help="With all that was said and done, whole.")
 @here.as_json
 @click.pass_context
-def show(context: click.Context, task_id: str, as_json: bool) -> None:
+def show(context: click.Context, task_id: str, transcript: bool, as_json: bool) -> None:
     """Show a task, what it means now, and how each attempt went."""
     # the reading of journals is for this command only
     from runner.cli.task_history import history, print_history
@@ -124,7 +125,8 @@ def show(context: click.Context, task_id: str, as_json: bool) -> None:
     facts = describe(snapshot, task)
     attempts = history(store.layout, task)
     if as_json:
-        output.print_json({**facts, "attempts": attempts, "task": task.raw})
+        told = {"transcripts": task_log.transcripts_json(store.layout, task)} if transcript else {}
+        output.print_json({**facts, "attempts": attempts, "task": task.raw, **told})
         return
     for name, value in _facts(store.layout, facts, snapshot, task):
         output.say(f"{name:<12} {value}")
@@ -134,6 +136,8 @@ def show(context: click.Context, task_id: str, as_json: bool) -> None:
         output.say(f"\nresult\n{_text(json.dumps(task.result, indent=2, ensure_ascii=False))}")
     if attempts:
         print_history(attempts)
+    if transcript:
+        task_log.say_transcripts(store.layout, task)
 
 
 def _text(text: str) -> str:
