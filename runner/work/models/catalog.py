@@ -27,7 +27,8 @@ class Known:
     `efforts` are the levels of thinking it takes, weakest first; none: it cannot be told to think.
     `thinking`: how Anthropic's API is told: a `budget` of tokens, or an `effort`. `off`: the word
     by which thinking is switched off there; None: it cannot be. `forces`: a call can be required.
-    `long`: from so many input tokens on, the whole request has another price.
+    `long`: from so many input tokens on, the whole request has another price. `guessed`: by the
+    family only, so that the provider should be asked.
     """
 
     window: int | None = None
@@ -38,6 +39,7 @@ class Known:
     thinking: Literal["budget", "effort"] = "effort"
     off: str | None = "disabled"
     forces: bool = True
+    guessed: bool = False
 
     def effort(self, level: str | None) -> str | None:
         """The effort for a thinking level: the same or the next weaker one, else the weakest."""
@@ -78,6 +80,7 @@ class Known:
             price=entry.usd_per_million or self.price,
             long=None if entry.usd_per_million else self.long,
             efforts=self.efforts if entry.efforts is None else entry.efforts,
+            guessed=self.guessed and entry.window is None,
         )
 
 
@@ -94,7 +97,7 @@ def _found(name: str) -> Known:
     if bare in _TABLE:
         return _TABLE[bare]
     families = [family for family in _FAMILIES if bare.startswith(family)]
-    return _FAMILIES[max(families, key=len)] if families else Known()
+    return replace(_FAMILIES[max(families, key=len)], guessed=True) if families else Known()
 
 
 _HOSTED = re.compile(r"^(?:[a-z-]+\.)?anthropic\.")  # names on Amazon Bedrock

@@ -17,7 +17,7 @@ from runner.work.models.clients import Place
 from runner.work.models.connection import Connection
 from runner.work.models.provided import FindWindow, ProvidedModel, WireForm
 from runner.work.models.responses import Responses
-from runner.work.models.window import WindowQuestion
+from runner.work.models.window import AnthropicWindowQuestion, WindowQuestion
 
 _PROBE_S = 0.5
 _PROBED_FOR_S = 10.0  # every look at the board asks; a server does not come up in between
@@ -61,7 +61,7 @@ class Providers:
             self._connections[provider] = PROVIDERS[provider](place)
         form, find_window = _form(provider, name, place)
         facts = known(provider, name, self._settings.catalog)
-        if facts.window is not None:
+        if facts.window is not None and not facts.guessed:
             find_window = None
         return ProvidedModel(
             f"{provider}/{name}", self._connections[provider], form, facts, find_window
@@ -91,7 +91,8 @@ def _form(provider: str, name: str, place: Place) -> tuple[WireForm, FindWindow 
     called compatible speak chat completions.
     """
     if provider == "anthropic":
-        return Messages(), None
+        in_a_cloud = place.settings.client is not None
+        return Messages(), None if in_a_cloud else AnthropicWindowQuestion(name)
     if provider == "ollama":
         return ChatCompletions(), WindowQuestion(name, clients.ollama_url(place))
     azure = place.settings.client == "azure"

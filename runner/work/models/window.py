@@ -6,8 +6,10 @@ answer, leaves the window unknown.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 import anyio
 
@@ -58,14 +60,27 @@ class WindowQuestion:
         return None
 
 
+class AnthropicWindowQuestion:
+    """Asks Anthropic for the window of `model`."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+
+    async def __call__(self, client: Any) -> int | None:
+        with anyio.move_on_after(PATIENCE_S):
+            answer = await _get(client, f"/v1/models/{quote(self._model, safe='')}")
+            return _tokens(answer.get("max_input_tokens"))
+        return None
+
+
 async def _get(client: Any, url: str) -> Mapping[str, Any]:
     """The answer as an object; empty for any other and for every failure."""
     import httpx2
-    import openai
 
+    sdk = sys.modules[type(client).__module__.partition(".")[0]]
     try:
         return as_object(await client.get(url, cast_to=object))
-    except (openai.APIError, httpx2.HTTPError, ValueError):
+    except (sdk.APIError, httpx2.HTTPError, ValueError):
         return {}
 
 

@@ -11,6 +11,8 @@ import pytest
 from runner.core.model_settings import CatalogEntry
 from runner.work.models.window import WindowQuestion
 from tests.work.models.canned import GO, asking, opened, serving
+from tests.work.models.test_anthropic import HELLO as MESSAGE
+from tests.work.models.test_anthropic import OPUS
 from tests.work.models.test_chat import HELLO
 
 PAGES: list[tuple[str, Any, int | None]] = [
@@ -36,6 +38,29 @@ async def test_each_kind_of_server_tells_it_in_its_own_way(
             await model.reply(asking(GO))
 
             assert model.window == window
+
+
+@pytest.mark.parametrize(
+    ("page", "window"), [({"max_input_tokens": 3_000_000}, 3_000_000), ({}, 200_000)]
+)
+async def test_anthropic_tells_it_for_models_that_are_newer_than_the_list(
+    page: dict[str, Any], window: int
+) -> None:
+    with serving(MESSAGE) as canned:
+        canned.pages["/v1/models/claude-opus-9"] = page
+        async with opened(canned, "anthropic/claude-opus-9") as model:
+            await model.reply(asking(GO))
+
+            assert model.window == window
+
+
+async def test_a_model_of_the_list_is_not_asked_for() -> None:
+    with serving(MESSAGE) as canned:
+        canned.pages["/v1/models/claude-opus-4-8"] = {"max_input_tokens": 1}
+        async with opened(canned, OPUS) as model:
+            await model.reply(asking(GO))
+
+            assert model.window == 1_000_000
 
 
 async def test_it_is_asked_once() -> None:
