@@ -8,7 +8,7 @@ from typing import Literal
 
 from runner.agents.bash_patterns import all_covered, read_pattern
 from runner.agents.definition import AgentDefinition
-from runner.agents.rules import ToolRule, read_rules
+from runner.agents.rules import ToolRule, meant_tool, read_rules, tools_that_fit
 from runner.core.tool_names import LOOP_TOOLS, READ_ONLY, TOOLS, is_known, missing
 
 Patterns = tuple[str, ...]
@@ -150,6 +150,7 @@ class _Rights:
     commands: list[Patterns] = field(default_factory=list)
     spawns: SpawnPolicy = field(default_factory=SpawnPolicy)
     dropped: list[str] = field(default_factory=list)
+    doubtful: list[str] = field(default_factory=list)
 
     def grant(self, definition: AgentDefinition) -> None:
         rules = definition.tool_rules
@@ -211,8 +212,7 @@ class _Rights:
         if rule.name == "*":
             self.names.clear()
         elif not is_known(rule.name):
-            why = missing(rule.name)
-            self.dropped.append(f"disallowedTools {rule.written}: {why}; it forbids nothing")
+            self._forbid_unknown(rule)
         elif rule.name == TASK and rule.parts:
             denied = self.spawns.denied | frozenset(rule.parts)
             self.spawns = SpawnPolicy(allowed=self.spawns.allowed, denied=denied)
@@ -223,6 +223,22 @@ class _Rights:
                     f"disallowedTools {rule.written}: a part cannot be forbidden; "
                     f"the whole of {rule.name} is left out"
                 )
+
+    def _forbid_unknown(self, rule: ToolRule) -> None:
+        """A pattern forbids what fits it; a name that may be meant as a tool here is no guess."""
+        if "*" in rule.name:
+            fitting = tools_that_fit(rule.name)
+            self.names -= fitting
+            if fitting:
+                return
+        elif (meant := meant_tool(rule.name)) in self.names:
+            self.doubtful.append(
+                f"`disallowedTools` has {rule.written!r}, which is no tool here; did you mean "
+                f"{meant!r}?"
+            )
+        self.dropped.append(
+            f"disallowedTools {rule.written}: {missing(rule.name)}; it forbids nothing"
+        )
 
     def keep_within(self, parent: EffectiveAgent) -> None:
         self.names &= set(parent.tools)
@@ -239,10 +255,10 @@ class _Rights:
         self.spawns = SpawnPolicy()
 
     def unusable(self, definition: AgentDefinition) -> str | None:
-        if definition.unusable:
+        if reasons := [*filter(None, [definition.unusable]), *self.doubtful]:
             return (
                 f"agent {definition.name!r} cannot be used until its file is mended: "
-                f"{definition.file}: {definition.unusable}"
+                f"{definition.file}: {'; '.join(reasons)}"
             )
         listed = [rule for rule in definition.tool_rules or () if rule.name not in LOOP_TOOLS]
         if not listed or not self.names.isdisjoint(rule.name for rule in listed):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
-from runner.core.tool_names import LOOP_TOOLS, canonical
+from runner.core.tool_names import LOOP_TOOLS, SYNONYMS, TOOLS, canonical
 
 _WHOLE = (("*",), (":*",))
 _OF_MCP = "mcp_"
@@ -47,6 +49,20 @@ def rules_of_limit(items: Iterable[str]) -> tuple[ToolRule, ...]:
     quotes, blanks or other signs, and those behind parentheses that do not match.
     """
     return tuple(rule for found in read_rules(items) for rule in _separated(found))
+
+
+def tools_that_fit(pattern: str) -> set[str]:
+    """Our tools that have a name, in any family, that fits a lower-cased pattern with `*`."""
+    return {canonical(name) for name in (*TOOLS, *SYNONYMS) if fnmatchcase(name, pattern)}
+
+
+def meant_tool(name: str) -> str | None:
+    """The tool of ours that is probably meant by a name that means nothing here."""
+    words = (canonical(word) for word in re.split(r"[\W_]+", name))
+    if part := next((word for word in words if word in TOOLS), None):
+        return part
+    near = difflib.get_close_matches(name, (*TOOLS, *SYNONYMS), n=1, cutoff=0.75)
+    return canonical(near[0]) if near else None
 
 
 def _separated(rule: ToolRule) -> tuple[ToolRule, ...]:

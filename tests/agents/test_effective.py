@@ -396,3 +396,30 @@ def test_tools_of_mcp_servers_beside_every_tool_are_told_to_be_missing() -> None
         "agent 'helper': tool mcp_foo_*: tools of MCP servers are not part of this version; "
         "left out",
     )
+
+
+@pytest.mark.parametrize("name", ["Bahs", "shell_exec", "run_shell", "wrtie", "edit_files"])
+def test_a_tool_that_is_probably_meant_in_a_list_that_forbids_is_no_guess(name: str) -> None:
+    found = effective_agent(define(f"disallowedTools: {name}"), max_depth=2)
+    assert f"helper.md: `disallowedTools` has '{name}', which is no tool here" in str(
+        found.unusable
+    )
+
+
+def test_a_name_that_forbids_nothing_that_the_agent_has_is_no_obstacle() -> None:
+    unknown = effective_agent(define("disallowedTools: kubectl"), max_depth=2)
+    narrow = effective_agent(define("tools: Read", "disallowedTools: Bahs"), max_depth=2)
+    assert (unknown.unusable, narrow.unusable) == (None, None)
+    assert unknown.warnings[0].endswith("disallowedTools kubectl: unknown; it forbids nothing")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "gone"),
+    [("Bash*", {"bash"}), ("*edit", {"edit"}), ("W*", {"write"}), ("Task*", {"task"})],
+)
+def test_a_pattern_forbids_every_tool_that_fits(pattern: str, gone: set[str]) -> None:
+    found = effective_agent(define(f"disallowedTools: ['{pattern}']", "spawns: '*'"), max_depth=2)
+    assert found.unusable is None
+    assert gone <= set(TOOLS) - set(found.tools)
+    assert "ls" in found.tools
+    assert effective_agent(define("disallowedTools: ['x*']"), max_depth=2).tools == TOOLS
