@@ -7,6 +7,7 @@ flag. Of the environment only the names in `VARIABLES` are ours: build systems s
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -162,9 +163,10 @@ def _checked_keys(
 ) -> Iterator[tuple[str, Any]]:
     for key, value in mapping.items():
         if key not in known:
-            raise ConfigError(
-                file, f"{prefix}{key}", "an unknown key", f"one of {', '.join(known)}"
-            )
+            near = difflib.get_close_matches(str(key), known, n=1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            expected = f"one of {', '.join(known)}{meant}"
+            raise ConfigError(file, f"{prefix}{key}", "an unknown key", expected)
         if value is not None:
             yield key, value
 

@@ -97,6 +97,7 @@ def test_bad_settings_are_exit_2_with_file_key_and_what_was_expected(cli: Cli) -
     answer = cli("run", "--json")
     assert answer.code == 2
     assert "team.yaml: limits.max_turn: found 'an unknown key'" in answer.json["error"]
+    assert answer.json["error"].endswith(" (did you mean max_turns?)")
     assert cli("run", "--members", "0").code == 2
 
 
