@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runner.work.json_values import as_json, kind_of
+from runner.work.json_values import kind_of
 from runner.work.results.jtd import SchemaInvalid, from_jtd, is_jtd
+from runner.work.results.problems import in_json, problems_of
 from runner.work.results.shape import shape, shortened
 
 _SHOWN_ERRORS = 5
@@ -22,13 +23,9 @@ class ResultSchema:
     def problems(self, value: Any) -> list[str]:
         """What is wrong with `value`, as `$.path: reason`; empty when it fits."""
         try:
-            errors = sorted(
-                _validator(self.definition).iter_errors(value),
-                key=lambda error: (len(error.absolute_path), error.json_path),
-            )
+            lines = problems_of(_validator(self.definition).iter_errors(value))
         except RecursionError:
             return ["$: nested too deeply to be checked"]
-        lines = [f"{error.json_path}: {shortened(_in_json(error))}" for error in errors]
         more = len(lines) - _SHOWN_ERRORS
         return lines[:_SHOWN_ERRORS] + ([f"and {more} more"] if more > 0 else [])
 
@@ -62,7 +59,7 @@ def _check_definition(definition: Mapping[str, Any]) -> None:
             dict(definition)
         )
     except jsonschema.SchemaError as error:
-        raise SchemaInvalid(f"{error.json_path}: {shortened(_in_json(error))}") from error
+        raise SchemaInvalid(f"{error.json_path}: {shortened(in_json(error))}") from error
     resource = DRAFT202012.create_resource(definition)
     registry: Any = Registry().with_resource("", resource)
     for reference in _references(definition):
@@ -80,18 +77,6 @@ def _validator(definition: Mapping[str, Any]) -> Any:
 
     kind: Any = validator_for(definition, default=jsonschema.Draft202012Validator)
     return kind(definition, registry=Registry())
-
-
-def _in_json(error: Any) -> str:
-    """The message with values as JSON writes them: the library writes them as Python does."""
-    if error.validator is None:
-        return f"nothing is allowed here, found {as_json(error.instance)}"
-    text = str(error.message)
-    expected = error.validator_value
-    parts = expected if isinstance(expected, list) else ()
-    for value in (error.instance, expected, *parts):
-        text = text.replace(repr(value), as_json(value))
-    return text
 
 
 def _references(value: Any) -> Iterator[str]:

@@ -57,6 +57,47 @@ def test_problems_speak_json(schema: Any, value: Any, said: str) -> None:
     assert problem.startswith(said)
 
 
+VARIANTS: dict[str, Any] = {
+    "discriminator": "kind",
+    "mapping": {
+        "a": {"properties": {"n": {"type": "int32"}}},
+        "b": {"properties": {"s": {"type": "string", "nullable": True}}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"kind": "a", "n": "x"}, ['$.n: "x" is not of type "integer"']),
+        ({"kind": "b", "s": 1}, ["$.s: 1 is not valid under any of the given schemas"]),
+        ({"kind": "c"}, ['$.kind: "c" is none of "a", "b"']),
+        ({"kind": "b"}, ['$: "s" is a required property']),
+        ([], ["$: [] is not valid under any of the given schemas"]),
+    ],
+)
+def test_of_several_shapes_the_nearest_one_says_which_field_is_wrong(
+    value: Any, said: list[str]
+) -> None:
+    assert read_schema(VARIANTS).problems(value) == said
+
+
+def test_a_field_deep_in_something_that_may_be_null_is_named() -> None:
+    inner = {"properties": {"y": {"type": "string"}}, "nullable": True}
+
+    assert read_schema({"properties": {"x": inner}}).problems({"x": {"y": 3}}) == [
+        '$.x.y: 3 is not of type "string"'
+    ]
+
+
+def test_a_value_that_fits_two_of_one_of_is_wrong_as_a_whole() -> None:
+    schema = {"oneOf": [{"type": "integer"}, {"type": "number"}]}
+
+    (problem,) = read_schema(schema).problems(1)
+
+    assert problem.startswith("$: 1 is valid under each of")
+
+
 def test_more_problems_than_can_be_read_are_counted() -> None:
     schema = read_schema({"elements": {"type": "string"}})
 
@@ -68,6 +109,7 @@ def test_the_shape_reads_like_the_json_it_wants() -> None:
 
     assert '"verdict": "ok" | "not ok"' in shape
     assert '"note" (optional): string | null' in shape
+    assert shape.endswith('    "note" (optional): string | null\n  }, ...]\n}')
 
 
 @pytest.mark.parametrize(
