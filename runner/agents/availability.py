@@ -92,9 +92,11 @@ def startable(
     disabled: Collection[str],
     blocked: Collection[str],
 ) -> tuple[AgentDefinition, ...]:
-    """Those of `agents` that `parent` may start."""
+    """Those of `agents` that `parent` may start and whose files need no mending."""
     return tuple(
         agent
         for agent in agents
-        if agent.name not in disabled and _spawn_bar(agent.name, parent, blocked) is None
+        if agent.unusable is None
+        and agent.name not in disabled
+        and _spawn_bar(agent.name, parent, blocked) is None
     )

@@ -29,6 +29,7 @@ _PERMISSION_MODES = frozenset(
 _MAX_TURNS = ("maxTurns", "max_turns")  # the second one is that of Gemini CLI
 # What stands below these is not about the tools of the agent.
 _OWN_KEYS_BELOW = frozenset({"output", "hooks", "mcpServers", "mcp_servers"})
+_MOST_REASONS = 5
 _NO_ISOLATION = frozenset({"", "none", "false"})
 _QUOTE = "put it in quotes if it is meant as text"
 _MEANT = {"allowedtools": "tools"} | {key.lower(): key for key in KNOWN_KEYS}
@@ -73,7 +74,10 @@ class Fields:
     def unusable(self) -> str | None:
         """Why no task can use the agent; to be asked when all fields were read."""
         reasons = [*self.lost_limits, *self._mistaken_keys(), *self._nested_limits()]
-        return "; ".join(dict.fromkeys(reasons)) or None
+        reasons = list(dict.fromkeys(reasons))
+        if len(reasons) > _MOST_REASONS:
+            reasons[_MOST_REASONS:] = [f"and {len(reasons) - _MOST_REASONS} more like these"]
+        return "; ".join(reasons) or None
 
     def _mistaken_keys(self) -> Iterator[str]:
         for key in self._unknown():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from runner.agents.lines import dashed_keys, key_lines, limit_lines, read_lines
-from runner.agents.stray_limits import leading_limits, stray_limits
+from runner.agents.stray_limits import hidden_limits, leading_limits, stray_limits
 from runner.agents.yaml12 import NotOneMapping, Unparsable, load_mapping
 from runner.errors import AgentFileInvalid
 
@@ -58,7 +58,7 @@ def read_front_matter(data: bytes, file: str, *, strict: bool = False) -> FrontM
     Raises: NoFrontMatter, AgentFileInvalid.
     """
     text, warnings = decode(data, file)
-    head, body, numbers, below = _split(text, file)
+    head, body, numbers, below, hidden = _split(text, file)
     lines = key_lines(head)
     fallback = False
     try:
@@ -79,6 +79,7 @@ def read_front_matter(data: bytes, file: str, *, strict: bool = False) -> FrontM
     strays = [
         *((numbers[at], line) for at, line in stray_limits(head, fields, fallback=fallback)),
         *((below[at], line) for at, line in leading_limits(body)),
+        *hidden,
     ]
     return FrontMatter(
         fields=fields,
@@ -143,18 +144,20 @@ def names_in(data: bytes) -> tuple[str, ...]:
 class _Split(NamedTuple):
     """A file in two: `numbers` and `below` are the lines of the file that each of the lines was.
 
-    `head` is the front matter with tabs as two spaces, `body` is trimmed.
+    `head` is the front matter with tabs as two spaces, `body` is trimmed. `hidden` are limits in
+    comments that swallowed a fence.
     """
 
     head: str
     body: str
     numbers: Sequence[int]
     below: Sequence[int]
+    hidden: Sequence[tuple[int, str]]
 
 
 def _split(text: str, file: str) -> _Split:
     """Raises: NoFrontMatter, AgentFileInvalid."""
-    text, numbers = _without_comments(text)
+    text, numbers, comments = _without_comments(text)
     start = _BLANK_LINES.match(text).end()  # type: ignore[union-attr]  # it matches nothing too
     if not text.startswith("---", start):
         raise NoFrontMatter
@@ -172,18 +175,26 @@ def _split(text: str, file: str) -> _Split:
         body=rest.strip(BLANK),
         numbers=numbers[text.count("\n", 0, start + 4) :],
         below=numbers[text.count("\n", 0, body) :],
+        hidden=[
+            (first + at, line)
+            for place, first, comment in comments
+            if place <= end
+            for at, line in hidden_limits(comment)
+        ],
     )
 
 
-def _without_comments(text: str) -> tuple[str, Sequence[int]]:
-    """`text` without `<!-- ... -->`, and the line in it that each line left had.
+def _without_comments(text: str) -> tuple[str, Sequence[int], list[tuple[int, int, str]]]:
+    """`text` without `<!-- ... -->`, the line in it that each line left had, and the comments.
 
-    A comment that is never closed stays.
+    Those as (where it stood in what is left, its line, text). One that is never closed stays.
     """
+    comments: list[tuple[int, int, str]] = []
     if "<!--" not in text:
-        return text, range(1, text.count("\n") + 2)
+        return text, range(1, text.count("\n") + 2), comments
     parts: list[str] = []
     numbers = [1]
+    length = 0
     at, line = 0, 1
     while True:
         start = text.find("<!--", at)
@@ -193,6 +204,8 @@ def _without_comments(text: str) -> tuple[str, Sequence[int]]:
         below = line + part.count("\n")
         numbers += range(line + 1, below + 1)
         if end < 0:
-            return "".join(parts), numbers
+            return "".join(parts), numbers, comments
+        length += len(part)
+        comments.append((length, below, text[start:end]))
         line = below + text.count("\n", start, end)
         at = end + 3

@@ -113,7 +113,10 @@ def _with_part(word: str) -> str | None:
 
 def _nearly(word: str) -> str | None:
     """What a mistyped name means, or one with letters of another alphabet that look like ours."""
-    if near := difflib.get_close_matches(word, (*_NAMES, *_LONG_SWITCHES), 1, _LEAST_LIKENESS):
+    letters = frozenset(word)
+    # a cheap look first: a file may have any number of keys
+    likely = [name for name, own in _LETTERS.items() if 2 * len(own & letters) >= len(own)]
+    if near := difflib.get_close_matches(word, likely, 1, _LEAST_LIKENESS):
         return _NAMES.get(near[0]) or _SWITCHES[near[0]]
     return next((_NAMES[name] for name in _alike(word, _NAMES)), None)
 
@@ -129,4 +132,4 @@ def _alike(word: str, names: Iterable[str]) -> Iterator[str]:
             yield name
 
 
-_LONG_SWITCHES = ("readonly", "planmode", "worktree")
+_LETTERS = {name: frozenset(name) for name in (*_NAMES, "readonly", "planmode", "worktree")}

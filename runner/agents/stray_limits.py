@@ -35,6 +35,9 @@ def stray_limits(
     for number, line in enumerate(lines):
         key = written_key(line)
         owner = key or owner
+        if fallback and any(_is_meant(*_parts([part], 0)) for part in line.splitlines()[1:]):
+            yield number, line  # behind a break that ends a line for people and not for us
+            continue
         if line.lstrip().startswith("#") or (fallback and key is not None):
             continue  # a comment; or a field, and judged as one
         word, value = _parts(lines, number)
@@ -60,6 +63,14 @@ def leading_limits(body: str) -> Iterator[tuple[int, str]]:
             return
 
 
+def hidden_limits(comment: str) -> Iterator[tuple[int, str]]:
+    """(number from 0, line) of those in a comment that reaches over a fence: none meant that."""
+    if "\n---" in comment:
+        for number, line in enumerate(comment.split("\n")):
+            if written_key(line) in LIMITS:
+                yield number, line
+
+
 def _parts(lines: Sequence[str], number: int) -> tuple[str, str]:
     """What may be a key in a line, and what its value; two empty texts if nothing may."""
     text = bare(lines[number]).strip().lstrip(_SIGNS)
@@ -73,7 +84,7 @@ def _parts(lines: Sequence[str], number: int) -> tuple[str, str]:
     return ("", "") if separator is None else (text[: separator.start()], text[separator.end() :])
 
 
-def _is_meant(word: str, value: str, *, is_indented: bool) -> bool:
+def _is_meant(word: str, value: str, *, is_indented: bool = False) -> bool:
     if is_limit(plain(word)):
         return True
     if meant_limit(word, value.strip()) is None:

@@ -173,3 +173,9 @@ def test_what_is_offered_is_exactly_what_is_not_refused(
     assert {agent.name for agent in offered} == {
         name for name in free if policy == "*" or name in policy
     }
+
+
+def test_an_agent_whose_file_needs_mending_is_not_offered() -> None:
+    agents = [definition("a", unusable="line 4: `Tools` limits nothing here"), definition("b")]
+    offered = startable(agents, parent=ANY, disabled=(), blocked=())
+    assert [agent.name for agent in offered] == ["b"]

@@ -48,6 +48,7 @@ def unusable(parsed: ParsedAgent) -> str:
         "to\u200bols: Read",
         "t\u043eols: Read",
         "tools\u2236 Read",
+        "note: a\u2028tools: Read",
     ],
 )
 def test_a_line_that_looks_like_a_limit_in_a_broken_file_is_not_overlooked(line: str) -> None:
@@ -82,6 +83,24 @@ def test_a_limit_swallowed_by_a_text_is_not_overlooked(lines: str) -> None:
 def test_limits_below_a_fence_that_came_too_early_are_not_overlooked() -> None:
     found = unusable(parse("color: red", body="\nmodel: small\n  x\ntools: Read\n---\nWork."))
     assert found.startswith("line 9: `tools: Read` looks like a limit")
+
+
+def test_a_limit_in_a_comment_that_swallows_the_fence_is_not_overlooked() -> None:
+    found = parse("note: a <!-- b\ntools: Read", body="A mark: -->\n---\nReal body.")
+    assert unusable(found).startswith("line 5: `tools: Read` looks like a limit")
+    assert found.body == "Real body."
+
+
+def test_a_limit_in_a_comment_of_its_own_is_left_out_on_purpose() -> None:
+    assert unusable(parse("<!--\ntools: Read\n-->")) == ""
+    body = "See <!--\n---\ntools: Read\n---\n-->"
+    assert unusable(parse("color: red", body=body)) == ""
+
+
+def test_of_many_reasons_only_some_are_told() -> None:
+    found = unusable(parse("\n".join(f"tool{number}: x" for number in range(9))))
+    assert found.count("limits nothing here") == 5
+    assert found.endswith("; and 4 more like these")
 
 
 @pytest.mark.parametrize(
