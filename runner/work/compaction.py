@@ -21,8 +21,8 @@ from runner.work.turns import turns_as_json
 MAX_FUTILE = 3
 _LIGHT = 0.6  # of the room for turns: more than that is summed up
 _NEWEST = 0.25  # of the room for turns: so much stays as it is
-_WORTH = 0.1  # of the room for turns: a smaller gain is not worth a request,
-_LEAST_GAIN = 100  # nor is one of fewer tokens
+_WORTH = 0.05  # of what a request may take: a smaller gain is worth neither a request nor a change
+_LEAST_GAIN = 100  # tokens
 _SUMMARY_PART = 12  # of what a request may take
 _LEAST_SUMMARY, _MOST_SUMMARY = 256, 4_096  # tokens
 _SHORT_RESULT = 500  # characters; a shorter one is not worth a placeholder
@@ -44,8 +44,8 @@ class _Draft:
 async def make_room(attempt: Attempt) -> None:
     """Shorten the history if the next request would outgrow its share of the window.
 
-    Raises: NoRoom, when it did not become short enough `MAX_FUTILE` times in a row; BudgetReached
-    and ModelError, for reasons that would stop the next turn too.
+    Raises: NoRoom, when that did not help `MAX_FUTILE` times in a row; BudgetReached and
+    ModelError, for reasons that would stop the next turn too.
     """
     limit = attempt.room.limit
     if limit is None:
@@ -80,7 +80,11 @@ class _Shortening:
         self._attempt = attempt
         self._request = attempt.request()
         self._limit = limit
+        self._most = attempt.room.most or 0
         self._before = self._tokens(self._request.turns)
+        share = 0 if self._before >= self._most else int(self._most * _WORTH)
+        self._worth = max(share, _LEAST_GAIN)
+        self._asked = False
         self.why = "there is nothing in it that could be left out"
 
     async def carry_out(self) -> bool:
@@ -96,10 +100,10 @@ class _Shortening:
         if self._tokens(draft.turns) > self._limit:
             draft = self._without_ends(draft)
 
-        shorter = self._tokens(draft.turns) < self._before
+        shorter = self._before - self._tokens(draft.turns) >= self._worth
         if shorter:
             await self._adopt(draft)
-        self._judge(self._tokens(self._attempt.history.turns), fixed)
+        self._judge(self._tokens(self._attempt.history.turns), fixed, shorter=shorter)
         return shorter
 
     def _tokens(self, turns: tuple[Turn, ...]) -> int:
@@ -146,7 +150,7 @@ class _Shortening:
         again = "" if _is_told(assignment, newest) else assignment
         unanswered = self._unanswered(newest, free)
         kept = self._taken((UserTurn(text=f"{again}\n\n{unanswered}"),))
-        if self._taken(old) - kept <= max(free * _WORTH, _LEAST_GAIN):
+        if self._taken(old) - kept < self._worth:
             return light
         reply = await self._ask(old, assignment, kept)
         if reply is None:
@@ -169,7 +173,7 @@ class _Shortening:
         """The summary of the old turns, counted like every reply; None when there is none."""
         attempt, room = self._attempt, self._attempt.room
         taken = self._taken((UserTurn(text=assignment),))
-        part = min((room.most or 0) // _SUMMARY_PART, (self._taken(old) - kept) // 2)
+        part = min(self._most // _SUMMARY_PART, (self._taken(old) - kept) // 2)
         request = summary_request(
             attempt.means.system,
             old,
@@ -177,6 +181,7 @@ class _Shortening:
             characters=max(room.characters(self._limit - taken) // 2, 0),
             tokens=min(max(part, _LEAST_SUMMARY), _MOST_SUMMARY),
         )
+        self._asked = True
         asker = replace(self._request.asker, summary=True)
         request = replace(request, asker=asker, max_output_tokens=room.reply)
         try:
@@ -243,16 +248,19 @@ class _Shortening:
         if len(turns) > len(draft.turns):
             means.emit("identity.injected", messages=len(draft.turns))
 
-    def _judge(self, tokens: int, fixed: int) -> None:
-        """Raises: NoRoom, after too many tries that were not enough."""
+    def _judge(self, tokens: int, fixed: int, *, shorter: bool) -> None:
+        """Count tries that did not help: not enough, or paid for nothing. Raises: NoRoom."""
         attempt = self._attempt
-        attempt.futile = attempt.futile + 1 if tokens > self._limit else 0
+        if tokens <= self._limit or (shorter and tokens <= self._most):
+            attempt.futile = 0
+        elif self._asked or tokens > self._most:
+            attempt.futile += 1
         if attempt.futile >= MAX_FUTILE:
             raise NoRoom(
-                f"the history could not be shortened enough {MAX_FUTILE} times in a row, since "
-                f"{self.why}: {attempt.means.model.name} takes requests of {attempt.room.most} "
-                f"tokens, of which {self._limit} are used; the next one would be of about "
-                f"{tokens}, and system prompt, tools and assignment alone take {fixed}"
+                f"the history could not be shortened {MAX_FUTILE} times in a row ({self.why}): "
+                f"{attempt.means.model.name} takes requests of {self._most} tokens, the next one "
+                f"would be of about {tokens}, and system prompt, tools and assignment alone are "
+                f"{fixed}"
             )
 
 
