@@ -25,7 +25,7 @@ EVENTS = frozenset(
     task.claimed task.lost task.released task.stale task.retried task.reported task.verified
     task.verify_failed task.integrated task.completed task.failed task.unclaimable
     task.added task.edited task.deleted
-    agent.resolved model.chosen turn.ended tool.ended
+    agent.resolved model.chosen model.waits turn.ended tool.ended
     message.sent message.delivered request.opened request.decided
     history.compacted history.resumed identity.injected budget.reached board.problem subagent.ended
     """.split()

@@ -71,8 +71,14 @@ class Means(ToolContext):
     async def ask(self, request: ModelRequest) -> ModelReply:
         """One reply, within the budget. Raises: BudgetReached, ModelError."""
         async with self.ledger.reserve(self.model, request) as room:
-            room.reply = await ask(self.model, request, self.gate, waiting=self.deadline.extend)
+            room.reply = await ask(self.model, request, self.gate, waiting=self._wait)
             return room.reply
+
+    def _wait(self, seconds: float) -> None:
+        """Before a wait for the provider: tell it, since nothing else happens meanwhile."""
+        self.deadline.extend(seconds)
+        reason = f"asked again in {seconds:.0f} s: {self.gate.why}"
+        self.emit("model.waits", seconds=round(seconds, 1), reason=self.redact(reason))
 
     def emit(self, event: str, **facts: Any) -> None:
         """A line in the journal about this attempt."""

@@ -16,20 +16,22 @@ JITTER = 0.25  # share of the wait
 
 
 class Gate:
-    """Shut for all teammates of a provider while it has asked for a pause."""
+    """Shut for all teammates of a provider while it has asked for a pause; `why` is its reason."""
 
     def __init__(self, clock: Clock, *, jitter: Callable[[], float] = random.random) -> None:
         self._clock = clock
         self._jitter = jitter
         self._opens_at = clock.monotonic()
+        self.why = ""
 
     @property
     def shut_for(self) -> float:
         """Seconds until it opens; 0 when open."""
         return max(self._opens_at - self._clock.monotonic(), 0.0)
 
-    def shut(self, seconds: float) -> None:
+    def shut(self, seconds: float, why: str = "") -> None:
         """Keep it shut for at least this long from now."""
+        self.why = why
         self._opens_at = max(self._opens_at, self._clock.monotonic() + seconds)
 
     async def passed(self, waiting: Callable[[float], None] = lambda seconds: None) -> None:
@@ -61,7 +63,7 @@ async def ask(
         except ModelOverloaded as error:
             if tried == MAX_TRIES:
                 raise
-            gate.shut(wait_after(tried, error.retry_after_s))
+            gate.shut(wait_after(tried, error.retry_after_s), str(error))
     raise AssertionError("unreachable: the last try returns or raises")
 
 

@@ -127,6 +127,17 @@ def test_every_task_left_undone_is_named_with_its_reason(cli: Cli) -> None:
     assert out[-1].endswith("(exit 3)")
 
 
+def test_a_wait_for_the_model_is_told_with_its_reason(cli: Cli) -> None:
+    turns = "default: [{fault: overloaded}, {calls: [{submit_result: {data: done}}]}]\n"
+    (cli.layout.root / "turns.yaml").write_text(turns)
+    cli.board(THINKS)
+    answer = cli("run", "--drain", "--members", "1", "--model", "script/turns.yaml")
+    assert answer.code == 0
+    [line] = [line for line in answer.out.splitlines() if " model waits " in line]
+    assert "alice    model waits       1    asked again in 1 s: " in line
+    assert "overloaded" in line
+
+
 def test_json_is_one_document_and_the_events_go_to_standard_error(cli: Cli) -> None:
     cli.board(DONE)
     answer = cli("run", "--drain", "--json")
