@@ -90,20 +90,28 @@ bare_replies = st.builds(
     calls=st.lists(made_calls, max_size=3).map(tuple),
     stop=st.sampled_from(["end", "tool_calls", "length", "refusal", "other"]),
 )
-replies = st.one_of(bare_replies, st.builds(think, st.text(min_size=1, max_size=20), bare_replies))
-moves = st.one_of(
-    st.builds(
-        Replied,
-        reply=replies,
-        answered=st.integers(0, 3),
-        result=texts,
-        choice=st.sampled_from(["auto", "auto", "required"]),
-        level=st.sampled_from(["medium", "medium", "off", None]),
-    ),
-    st.builds(Told, text=texts),
-    st.builds(Shortened, start=st.integers(0, 12), summary=st.one_of(st.none(), texts)),
-    st.builds(Resumed, turns=st.integers(0, 12)),
+thoughts = st.builds(think, st.text(min_size=1, max_size=20), bare_replies)
+replied = st.builds(
+    Replied,
+    reply=st.one_of(thoughts, bare_replies),
+    answered=st.integers(0, 3),
+    result=texts,
+    choice=st.sampled_from(["auto", "auto", "auto", "required"]),
+    level=st.sampled_from(["medium", "medium", "medium", "off", None]),
 )
+told = st.builds(Told, text=texts)
+shortened = st.builds(Shortened, start=st.integers(0, 12), summary=st.one_of(st.none(), texts))
+resumed = st.builds(Resumed, turns=st.integers(4, 16))
+kinds: list[st.SearchStrategy[Move]] = [
+    replied,
+    replied,
+    replied,
+    replied,
+    told,
+    shortened,
+    resumed,
+]
+moves = st.sampled_from(kinds).flatmap(lambda kind: kind)
 
 
 class Parrot:
@@ -168,8 +176,8 @@ def test_any_turns_cancellations_messages_compactions_and_resumes_give_valid_req
         models = opened(kind, server, tmp_path)
         model = models.choose(None).model
 
-        @settings(max_examples=60, deadline=None)
-        @given(st.lists(moves, max_size=12))
+        @settings(max_examples=50, deadline=None)
+        @given(st.lists(moves, min_size=3, max_size=15))
         def is_accepted(listed: list[Move]) -> None:
             before = len(server.refusals)
             portal.call(converse, model, parrot, listed)
@@ -177,7 +185,7 @@ def test_any_turns_cancellations_messages_compactions_and_resumes_give_valid_req
 
         is_accepted()
         portal.call(models.aclose)
-    assert len(server.asked) > 60
+    assert len(server.asked) > 120
 
 
 def opened(kind: str, server: FakeServer, root: Path) -> Models:

@@ -110,17 +110,18 @@ class AnthropicWire:
         if at < 0:
             return
         latest = [block for _, block in _blocks(messages[at], at)]
-        said = [one for one in self._said if _uses(one) and _uses(one) == _uses(latest)]
-        if not said or any(_thinking_of(one) == _thinking_of(latest) for one in said):
-            return
-        if not budget and not _thinking_of(latest):
+        if not _uses(latest):
             return
         need(
-            _thinking_of(latest),
+            not budget or latest[0]["type"] in _THINKING,
             f"messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
             f"`{latest[0]['type']}`. When `thinking` is enabled, a final `assistant` message must "
             "start with a thinking block",
         )
+        said = [_thinking_of(one) for one in self._said if _uses(one) == _uses(latest)]
+        thinking = _thinking_of(latest)
+        if not thinking or not said or thinking in said:
+            return
         raise BadRequest(
             f"messages.{at}: `thinking` or `redacted_thinking` blocks in the latest assistant "
             "message cannot be modified. These blocks must remain as they were"
@@ -346,7 +347,7 @@ def _check_block(block: object, where: str, kinds: tuple[str, ...]) -> None:
             f"{where}.id: String should match '{_CALL_ID.pattern}'",
         )
         need(isinstance(found["input"], dict), f"{where}.input: Input should be a valid dictionary")
-        need_text(found["name"], f"{where}.name")
+        need_tool(found["name"], {"type": "object"}, where, set())
     elif kind == "thinking":
         _check_signature(found, where)
     elif kind == "tool_result" and isinstance(found["content"], list):
