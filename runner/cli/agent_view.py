@@ -27,7 +27,7 @@ def tools_here(agent: EffectiveAgent) -> str:
     `all` does not promise that it may start agents.
     """
     left_out = [name for name in TOOLS if name not in agent.tools and name != TASK]
-    most = len(left_out) < len(TOOLS) / 2
+    most = len(left_out) <= len(TOOLS) / 3
     if agent.definition.tool_rules is None and most and not agent.commands:
         return f"all but {', '.join(left_out)}" if left_out else "all"
     commands = ", ".join(pattern for patterns in agent.commands for pattern in patterns)

@@ -45,6 +45,7 @@ def test_agents_of_commands_and_of_finished_tasks_do_not_matter(cli: Cli) -> Non
         {"id": 1, "agent": "gone", "run": "true"},
         {"id": 2, "agent": "gone", "status": "completed"},
         {"id": 3, "agent": "explore"},
+        {"id": 4, "agent": "explore"},
     )
     assert problems(cli, "unknown-agent") == []
 
