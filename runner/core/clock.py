@@ -19,7 +19,7 @@ class Clock(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait; a checkpoint even for zero."""
+        """Wait; a checkpoint for zero, and for a time that is over already."""
         ...
 
 
@@ -35,7 +35,7 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         import anyio  # here: commands without an event loop do not pay for it
 
-        await anyio.sleep(seconds)
+        await anyio.sleep(max(seconds, 0))
 
 
 def to_iso(moment: datetime) -> str:

@@ -53,6 +53,10 @@ async def test_the_system_clock_tells_utc_and_never_goes_back() -> None:
     assert clock.now().tzinfo == UTC
 
 
+async def test_a_moment_that_has_passed_is_waited_for_no_more() -> None:
+    await SystemClock().sleep(-1)
+
+
 def test_the_data_folders_are_found_and_a_missing_one_is_named() -> None:
     assert (data_dir("tasks_example") / ".tasks").is_dir()
     assert list(data_dir("bundled_agents").glob("*.md"))
