@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 
-READ_ONLY = ("read", "ls", "find", "grep", "list_tasks")
+READ_ONLY = ("read", "ls", "find", "grep", "list_tasks", "report_finding")
 """Those that change nothing; plan mode leaves only these."""
 
 TOOLS = (*READ_ONLY, "write", "edit", "bash", "create_task", "claim_task", "send_message", "task")
@@ -39,7 +39,7 @@ _MEANINGS = {
 
 SYNONYMS = {theirs: ours for ours, names in _MEANINGS.items() for theirs in names.split()}
 
-_OURS_TO_COME = "plan_approval report_finding"
+_OURS_TO_COME = "plan_approval"
 _OF_CLAUDE = """
     artifact askuserquestion bashoutput croncreate crondelete cronlist enterworktree exitworktree
     killbash killshell listagents listmcpresourcestool lsp monitor notebookedit powershell

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import anyio.to_thread
+
 from runner.team.outcome import Done, Failed
-from runner.work.attempt import Attempt
+from runner.work.attempt import Attempt, Means
 from runner.work.awaiting import all_ended
+from runner.work.findings import findings_in
 from runner.work.messages import ToolCall, ToolResult
 from runner.work.processes.verify import VerifyResult, verify_task
 from runner.work.results.contract import Declared, Refused, ResultContract, Submitted
+from runner.work.results.findings import Finding
+from runner.work.tools.finding import REPORT_FINDING
 
 MAX_FAILED_CHECKS = 3
 ACCEPTED = "The result was accepted."
@@ -26,7 +31,11 @@ async def submit(
     """
     if news := await all_ended(attempt):
         return attempt.result(call, NOT_YET.format(news), is_error=True)
-    verdict = contract.refuse(misfit) if misfit else contract.judge(call.arguments or {})
+    verdict = (
+        contract.refuse(misfit)
+        if misfit
+        else contract.judge(call.arguments or {}, await _reported(attempt.means))
+    )
     if isinstance(verdict, Refused):
         if contract.exhausted:
             attempt.ended = Failed(error=verdict.reason)
@@ -34,7 +43,7 @@ async def submit(
     if isinstance(verdict, Declared):
         attempt.ended = Failed(error=attempt.means.redact(verdict.error))
         return attempt.result(call, "The task is given up, with your reason.")
-    attempt.warnings = (verdict.warning,) if verdict.warning else ()
+    attempt.warnings = verdict.warnings
     failure = None
     if attempt.means.subagent is None:  # the task is its starter's to report and to verify
         attempt.means.emit("task.reported", warnings=list(attempt.warnings))
@@ -43,6 +52,14 @@ async def submit(
         attempt.ended = Done(result=verdict.data, has_result=True)
         return attempt.result(call, ACCEPTED)
     return _refused_by_check(attempt, call, verdict, failure)
+
+
+async def _reported(means: Means) -> list[Finding]:
+    """What the agent has reported with a tool, if it has that one."""
+    if REPORT_FINDING.spec.name not in means.toolbox.tools:
+        return []
+    path, root = means.transcript.path, means.workspace.root
+    return await anyio.to_thread.run_sync(findings_in, path, root)
 
 
 def _refused_by_check(

@@ -169,8 +169,8 @@ async def test_a_message_turn_needs_no_entry(tmp_path: Path) -> None:
         ("default: [{calls: [{rwite: {}}]}]", r"\[0\]: found 'rwite', .*did you mean write\?"),
         ("agents: {a: [{calls: [{ls: {}}, {qqq: {}}]}]}", r"agents.a\[0\].calls\[1\]: found 'qqq'"),
         (
-            "default: [{calls: [{ReportFinding: {}}]}]",
-            r"found 'ReportFinding', .*report_finding is not part of this version",
+            "default: [{calls: [{ExitPlanMode: {}}]}]",
+            r"found 'ExitPlanMode', .*plan_approval is not part of this version",
         ),
         ("a: b: c", "expected valid YAML"),
     ],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from runner.work.json_values import kind_of
 from runner.work.messages import ToolSpec
+from runner.work.results.findings import FINDINGS, Finding, with_findings
 from runner.work.results.schema import ResultSchema
 
 SUBMIT = "submit_result"
@@ -16,15 +18,16 @@ MAX_BAD_RESULTS = 3
 MAX_REMINDERS = 3
 NO_SUBMIT = "SYSTEM WARNING: Subagent exited without calling submit_result tool after 3 reminders."
 NULL_DATA = "SYSTEM WARNING: Subagent called submit_result with null data."
+LEFT_OUT = "the schema of the result has no place for {} reported finding(s); see the transcript"
 _MISSING = object()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """A result that fits. `warning` goes with it into the record of the task."""
+    """A result that fits. `warnings` go with it into the record of the task."""
 
     data: Any
-    warning: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +57,10 @@ class ResultContract:
         """No further try after `MAX_BAD_RESULTS` bad ones."""
         return self.bad >= MAX_BAD_RESULTS
 
-    def judge(self, arguments: Mapping[str, Any]) -> Submitted | Declared | Refused:
-        """Read the arguments of one `submit_result` call."""
+    def judge(
+        self, arguments: Mapping[str, Any], findings: Sequence[Finding] = ()
+    ) -> Submitted | Declared | Refused:
+        """Read the arguments of one `submit_result` call; `findings` were reported before it."""
         data = arguments.get("data", _MISSING)
         error = arguments.get("error")
         if error is not None and not isinstance(error, str):
@@ -65,11 +70,39 @@ class ResultContract:
         if error:
             return Declared(error=error)
         if data is _MISSING:
-            return self.refuse(["$.data: missing; the whole result goes into `data`"])
-        problems = self.schema.problems(data) if self.schema else []
-        if problems:
-            return self.refuse([problem.replace("$", "$.data", 1) for problem in problems])
-        return Submitted(data=data, warning=NULL_DATA if data is None else None)
+            beside = ", ".join(f"`{name}`" for name in arguments if name != "error")
+            found = f"; found {beside} beside it" if beside else ""
+            return self.refuse([f"$.data: missing; the whole result goes into `data`{found}"])
+        return self._judge_data(data, findings)
+
+    def _judge_data(self, data: Any, findings: Sequence[Finding]) -> Submitted | Refused:
+        warnings = (NULL_DATA,) if data is None else ()
+        joins = bool(findings) or (self.schema is not None and self.schema.has_field(FINDINGS))
+        whole = with_findings(data, findings) if joins else data
+        problems = self._problems(whole)
+        if not problems:
+            return Submitted(data=whole, warnings=warnings)
+        alone = self._problems(data)
+        if alone:
+            # what the model sent is what it can mend
+            return self.refuse(problems if isinstance(data, Mapping) else alone)
+        if findings:
+            warnings = (*warnings, LEFT_OUT.format(len(findings)))
+        return Submitted(data=data, warnings=warnings)
+
+    def _problems(self, data: Any) -> list[str]:
+        if self.schema is None:
+            return []
+        problems = [one.replace("$", "$.data", 1) for one in self.schema.problems(data)]
+        if problems and isinstance(data, str) and self._fits_as_json(data):
+            return ["$.data: a text that holds JSON; give the value itself"]
+        return problems
+
+    def _fits_as_json(self, text: str) -> bool:
+        try:
+            return not self.schema.problems(json.loads(text)) if self.schema else False
+        except (ValueError, RecursionError):
+            return False
 
     def remind(self) -> str | None:
         """The next reminder; None when all were given."""

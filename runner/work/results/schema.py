@@ -29,6 +29,11 @@ class ResultSchema:
         more = len(lines) - _SHOWN_ERRORS
         return lines[:_SHOWN_ERRORS] + ([f"and {more} more"] if more > 0 else [])
 
+    def has_field(self, name: str) -> bool:
+        """Whether it names a field of this name for a whole value that is an object."""
+        fields = self.definition.get("properties")
+        return isinstance(fields, Mapping) and name in fields
+
     def shape(self) -> str:
         """The expected shape in a form that reads like the JSON itself."""
         return shape(self.definition)

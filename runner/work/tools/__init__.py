@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from runner.work.tools.base import Tool, Toolbox
 from runner.work.tools.board import CLAIM_TASK, CREATE_TASK, LIST_TASKS
 from runner.work.tools.files import EDIT, LS, READ, WRITE
+from runner.work.tools.finding import REPORT_FINDING
 from runner.work.tools.search import FIND, GREP
 from runner.work.tools.shell import BASH, limited_bash
 from runner.work.tools.talk import SEND_MESSAGE
@@ -18,7 +19,7 @@ STANDING_TOOLS: dict[str, Tool] = {
     tool.spec.name: tool
     for tool in (
         *(READ, LS, FIND, GREP, LIST_TASKS),
-        *(WRITE, EDIT, BASH, CREATE_TASK, CLAIM_TASK, SEND_MESSAGE),
+        *(WRITE, EDIT, BASH, CREATE_TASK, CLAIM_TASK, SEND_MESSAGE, REPORT_FINDING),
     )
 }
 """Every tool but `task`, whose description depends on who may be started."""

@@ -31,7 +31,10 @@ def test_data_that_fits_is_the_result() -> None:
     ("arguments", "named"),
     [
         ({}, "$.data: missing"),
-        ({"summary": "x", "count": 1}, "$.data: missing"),
+        ({"summary": "x", "count": 1}, "`data`; found `summary`, `count` beside it"),
+        ({"data": '{"summary": "x", "count": 1}'}, "$.data: a text that holds JSON"),
+        ({"data": '{"summary": "x"}'}, 'is not of type "object"'),
+        ({"data": "{"}, '$.data: "{" is not of type "object"'),
         ({"data": {"result": {"summary": "x"}}}, '$.data: "summary" is a required property'),
         ({"data": {"summary": "x", "count": "many"}}, '$.data.count: "many" is not of type'),
         ({"data": None}, '$.data: null is not of type "object"'),
@@ -65,7 +68,7 @@ def test_an_error_declares_the_task_as_not_possible() -> None:
 
 
 def test_null_data_is_kept_with_a_warning_where_no_schema_forbids_it() -> None:
-    assert ResultContract(None).judge({"data": None}) == Submitted(data=None, warning=NULL_DATA)
+    assert ResultContract(None).judge({"data": None}) == Submitted(data=None, warnings=(NULL_DATA,))
 
 
 def test_the_fourth_reminder_is_not_given() -> None:
