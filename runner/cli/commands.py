@@ -45,6 +45,9 @@ def list_commands(context: click.Context, as_json: bool) -> None:
         ],
         spare=("source", "agent", "input"),
     )
+    for file in found.files:
+        if file.state == "no agent":  # there is no `check` for commands that would tell it
+            output.note(output.one_line(f"{file.parsed.file}: {file.parsed.reason}"))
 
 
 @command.command()

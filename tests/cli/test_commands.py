@@ -51,6 +51,15 @@ def test_list_for_people_names_source_agent_and_input(cli: Cli) -> None:
     assert f"warning: {bad}: skipped: there is no text in it" in answer.err
 
 
+def test_list_tells_of_what_lies_there_and_is_not_read(cli: Cli) -> None:
+    folder = write(cli, "fix", "Mend $@").parent / "more"
+    folder.mkdir()
+    (folder / "deep.md").write_text("Deep")
+    answer = cli("commands", "list")
+    assert f"{folder}: not looked into: only files directly in commands are read" in answer.err
+    assert "deep" not in answer.out
+
+
 def test_commands_need_no_board(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["-C", str(tmp_path), "commands", "list"]) == 0
     assert "init" in capsys.readouterr().out
