@@ -65,6 +65,7 @@ class BaseStore:
         self._holdings: dict[str, Holding] = {}
         self._told: frozenset[Problem] = frozenset()
         self._leftovers_swept = False
+        self._ends_noted = False
         self._logged: set[tuple[str, str]] = set()
 
     @property

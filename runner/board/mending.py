@@ -5,22 +5,20 @@ Nothing of this decides who may claim what: a task is as free, or as blocked, be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from runner.board.attempts import journalled
 from runner.board.base import LEFTOVER_AGE_S
 from runner.board.graph import is_open
-from runner.board.runs import is_alive
 from runner.board.snapshot import Snapshot
 from runner.board.store import Store
 from runner.board.task import Task
+from runner.board.untold import ended_by_dead_runs, untold
 from runner.core.clock import Clock
-from runner.core.events import merged
 from runner.core.files import leftovers, sweep_leftovers
-from runner.core.ids import Key, key_of, order_key
+from runner.core.ids import order_key
 from runner.core.layout import Layout
 from runner.errors import RunnerError
 
@@ -140,21 +138,8 @@ def _done_blockers(snapshot: Snapshot) -> Iterator[Fix]:
 
 def _journal_lines(snapshot: Snapshot, layout: Layout) -> Iterator[Fix]:
     """Ends of which no journal tells: the run died between the file and the line."""
-    about: dict[Key | None, list[Mapping[str, Any]]] = {}
-    for event in merged(layout.journals()):
-        about.setdefault(key_of(event.get("task")), []).append(event)
-    for task in _ordered(snapshot):
-        if task.status not in ("completed", "failed"):
-            continue
-        tries = [r for r in journalled(task, about.get(task.key, ())) if r.attempt == task.attempt]
-        if tries and tries[-1].outcome is None and _has_died(task, snapshot, layout):
-            message = f"the journal lacks that attempt {task.attempt} {task.status}: noted"
-            yield _fix("journal-line", task, message)
-
-
-def _has_died(task: Task, snapshot: Snapshot, layout: Layout) -> bool:
-    """Whether the run of its claim is dead; what is done by hand has none."""
-    claim = task.claim
-    if claim is None or claim.run is None or claim.place != snapshot.place:
-        return False
-    return not is_alive(layout, claim.run)
+    for task in untold(
+        ended_by_dead_runs(_ordered(snapshot), layout, place=snapshot.place), layout
+    ):
+        message = f"the journal lacks that attempt {task.attempt} {task.status}: noted"
+        yield _fix("journal-line", task, message)

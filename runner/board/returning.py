@@ -5,7 +5,8 @@ Claims that nobody holds any more go back; those that somebody took back by acci
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import contextlib
+from collections.abc import Callable, Collection, Iterable
 
 from runner.board import transitions
 from runner.board.base import BaseStore
@@ -13,8 +14,9 @@ from runner.board.graph import is_open
 from runner.board.saving import Changes
 from runner.board.session import Session
 from runner.board.task import Fence, Task
-from runner.core.ids import Key
-from runner.errors import ClaimLost, SaveFailed, TaskUnreadable
+from runner.board.untold import ended_by_dead_runs, of_runs_cut_short, untold
+from runner.core.ids import Key, order_key
+from runner.errors import ClaimLost, SaveFailed, TaskNotFound, TaskUnreadable
 
 
 class ReturningStore(BaseStore):
@@ -61,14 +63,15 @@ class ReturningStore(BaseStore):
     def note_end(self, task_id: object) -> Task:
         """Journal how a task ended whose run died before it could; nothing is written into it.
 
-        Raises: TaskNotFound, TaskUnreadable, BoardBusy.
+        What a journal tells by now is not told again. Raises: TaskNotFound, TaskUnreadable,
+        BoardBusy.
         """
         file = self.find(task_id).file
 
         def note(session: Session) -> Task:
             session.read(file)
             task = self.find(task_id)
-            if task.status in ("completed", "failed"):
+            if self._untold([task]):
                 by = task.claim.by if task.claim else task.owner
                 facts = {"error": task.error} if task.status == "failed" else {}
                 self._tell(f"task.{task.status}", task, by=by, noted_later=True, **facts)
@@ -76,8 +79,24 @@ class ReturningStore(BaseStore):
 
         return self._hop(note)
 
+    def _note_ends(self) -> None:
+        """`note_end` for every task that ended with a run that was cut short."""
+        found = self._untold(self._folder.tasks.values())
+        for task in sorted(found, key=lambda task: order_key(task.key)):
+            with contextlib.suppress(TaskNotFound, TaskUnreadable):
+                self.note_end(task.id)
+
+    def _untold(self, tasks: Iterable[Task]) -> list[Task]:
+        ended = ended_by_dead_runs(tasks, self.layout, place=self._observer.place)
+        return untold(of_runs_cut_short(ended, self.layout), self.layout)
+
     def _return_all_stale(self) -> list[Task]:
-        return self._each(self._observer.stale(), self._return_stale)
+        """A run also notes what dead runs could not: when it begins, and when another one died."""
+        returned = self._each(self._observer.stale(), self._return_stale)
+        if self.run is not None and (returned or not self._ends_noted):
+            self._ends_noted = True
+            self._note_ends()
+        return returned
 
     def _each(self, tasks: list[Task], give_back: Callable[[Session, Task], Task]) -> list[Task]:
         """Give back what can be; what somebody changed meanwhile, or nobody can write, stays."""

@@ -1,19 +1,20 @@
-"""Cold and warm discovery over agent files, some of them of plugins; prints ratios.
+"""Cold and warm discovery over agent files, some of them of plugins; cold and warm.
 
-Warm should be under 5 % of cold. Run: python tests/benchmarks/bench_discovery.py [FILES]
+Run: python -m tests.benchmarks.bench_discovery [--json]
 """
 
 from __future__ import annotations
 
 import json
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 from runner.agents.discovery import discover_agents
+from tests.benchmarks.kit import Figures, show
 
+COUNT = 1_000
 ROUNDS = 7
 PLUGINS = 20
 TEXT = """---
@@ -52,23 +53,23 @@ def seconds(root: Path, count: int) -> float:
     return took
 
 
-def measure(folder: Path, count: int, plugins: int) -> None:
-    roots = [fill(folder / f"{plugins}-{number}", count, plugins) for number in range(3)]
+def cold_and_warm(folder: Path, plugins: int) -> Figures:
+    roots = [fill(folder / f"{plugins}-{number}", COUNT, plugins) for number in range(3)]
     time.sleep(0.2)  # noqa: TID251 - what was written this very moment is read twice
-    cold = statistics.median(seconds(root, count) for root in roots)
-    warm = statistics.median(seconds(roots[0], count) for _ in range(ROUNDS))
-    print(
-        f"{count} agent files in {plugins} plugins: cold {cold * 1e3:.1f} ms, "
-        f"warm {warm * 1e3:.1f} ms, warm is {warm / cold:.1%} of cold"
-    )
+    cold = statistics.median(seconds(root, COUNT) for root in roots)
+    warm = statistics.median(seconds(roots[0], COUNT) for _ in range(ROUNDS))
+    what = f"discovery of {COUNT:,} agent files in {plugins} plugins"
+    return {
+        f"{what}, cold, ms": 1000 * cold,
+        f"{what}, warm, ms": 1000 * warm,
+        f"{what}: warm, % of cold (aim 5)": 100 * warm / cold,
+    }
 
 
-def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+def measure() -> Figures:
     with tempfile.TemporaryDirectory() as folder:
-        for plugins in (0, PLUGINS):
-            measure(Path(folder), count, plugins)
+        return cold_and_warm(Path(folder), 0) | cold_and_warm(Path(folder), PLUGINS)
 
 
 if __name__ == "__main__":
-    main()
+    show(measure, __doc__)

@@ -1,6 +1,6 @@
 """What the runner itself costs: start-up, and a scripted task with a durable transcript.
 
-Run: python tests/benchmarks/bench_run.py [TASKS]
+Run: python -m tests.benchmarks.bench_run [--json]
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ import anyio
 
 from runner import MemberSpec, Settings, run_team
 from runner.testing import ScriptedModel, call, make_board, submit
+from tests.benchmarks.kit import Figures, show
 
 ROUNDS = 9
+TASKS = 200
 TURNS = 5
 
 
@@ -52,20 +54,19 @@ def scripted(count: int, members: int) -> float:
         return anyio.run(run)
 
 
-def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+def measure() -> Figures:
     bare = start_up([sys.executable, "-c", "pass"])
+    figures = {"a bare python -c pass, ms": bare}
     for words in (["--version"], ["--help"], ["agents", "list"]):
-        took = start_up([sys.executable, "-m", "runner", *words])
-        name = " ".join(words)
-        print(f"runner {name:12} {took:6.1f} ms, {took / bare:4.1f} x bare python ({bare:.1f} ms)")
+        took, name = start_up([sys.executable, "-m", "runner", *words]), " ".join(words)
+        figures |= {f"runner {name}, ms": took, f"runner {name}: times a bare python": took / bare}
     for members in (1, 4):
-        took = scripted(count, members)
-        print(
-            f"{count} scripted tasks of {TURNS} turns, {members} teammate(s): "
-            f"{took / count * 1e3:.1f} ms a task, {took / count / TURNS * 1e3:.2f} ms a turn"
-        )
+        took = 1000 * scripted(TASKS, members) / TASKS
+        what = f"scripted, {members} teammate(s)"
+        figures |= {f"a task of {TURNS} turns, {what}, ms": took}
+        figures |= {f"a turn, {what}, ms (aim 3)": took / TURNS}
+    return figures
 
 
 if __name__ == "__main__":
-    main()
+    show(measure, __doc__)

@@ -1,6 +1,6 @@
 """What choosing an agent costs at every claim: 10,000 open tasks, 100 agent files.
 
-Run: python tests/benchmarks/bench_selection.py [TASKS] [--json]
+Run: python -m tests.benchmarks.bench_selection [--json]
 
 Claims without any admission, with one whose tasks name no agent, with one whose tasks name each a
 different agent, and with a board whose first half is refused; each as a multiple of the first,
@@ -10,7 +10,6 @@ or of a claim past as many tasks for another role. Then one look over the whole 
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import tempfile
@@ -29,10 +28,11 @@ from runner.core.settings import Settings
 from runner.testing import ScriptedModel
 from runner.work.admission import Admission
 from runner.work.models import Models
+from tests.benchmarks.kit import Figures, median_ms, show
 
+TASKS = 10_000
 AGENTS = 100
 CLAIMS = 100
-ROUNDS = 5
 ME = Claimant(name="me", role="worker")
 AGENT = """---
 name: agent-{number}
@@ -49,21 +49,12 @@ You look after one part of the house and report what you find.
 Fields = Callable[[int], dict[str, str]]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("tasks", nargs="?", type=int, default=10_000)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+def measure() -> Figures:
     with tempfile.TemporaryDirectory(prefix="bench-selection-") as folder:
-        figures = _measure(Path(folder), options.tasks)
-    if options.json:
-        print(json.dumps(figures, indent=2))
-        return
-    for name, figure in figures.items():
-        print(f"{name:<62} {figure:>10,.2f}")
+        return _measure(Path(folder), TASKS)
 
 
-def _measure(root: Path, tasks: int) -> dict[str, float]:
+def _measure(root: Path, tasks: int) -> Figures:
     plain = _board(root / "plain", tasks, lambda number: {})
     named = _board(root / "named", tasks, lambda number: {"agent": f"agent-{number % AGENTS}"})
     gone = _board(
@@ -105,20 +96,11 @@ def _claim_ms(layout: Layout, refuses_for: RefusesFor | None) -> float:
 def _look_ms(layout: Layout, count: int) -> float:
     team = [Claimant(name=f"w{number}", role="worker") for number in range(count)]
     snapshot, admission = _store(layout).scan(), _admission(layout)
-    return _median_ms(lambda: outlook(snapshot, team, admission.refuses_for))
+    return median_ms(lambda: outlook(snapshot, team, admission.refuses_for))
 
 
 def _discovery_ms(layout: Layout) -> float:
-    return _median_ms(lambda: discover_agents(layout.workspace, layout.root / "home"))
-
-
-def _median_ms(call: Callable[[], object]) -> float:
-    took = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
-        call()
-        took.append(time.perf_counter() - start)
-    return statistics.median(took) * 1e3
+    return median_ms(lambda: discover_agents(layout.workspace, layout.root / "home"))
 
 
 def _board(root: Path, count: int, fields: Fields) -> Layout:
@@ -148,4 +130,4 @@ def _admission(layout: Layout) -> Admission:
 
 
 if __name__ == "__main__":
-    main()
+    show(measure, __doc__)

@@ -1,6 +1,6 @@
 """How soon who is idle begins on a new task, and what it costs to be idle.
 
-Run: python tests/benchmarks/bench_watch.py [--json]
+Run: python -m tests.benchmarks.bench_watch [--json]
 
 Wake-up: a task file is put in place and the time is taken until its work begins, by a team on a
 watched board, and by one that only polls, every half second: a poll takes half its interval on
@@ -10,7 +10,6 @@ work, beside one of one, so that what a run needs anyway does not count.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import statistics
@@ -29,6 +28,7 @@ from runner.team.outcome import Done, Outcome
 from runner.team.team import Team
 from runner.team.types import Assignment, Teammate
 from runner.testing.board import make_board
+from tests.benchmarks.kit import Figures, show
 
 _TASKS = 25
 _PRESENT = 1_000
@@ -45,27 +45,15 @@ class _OtherClock:
         self.now, self.monotonic, self.sleep = system.now, system.monotonic, system.sleep
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="one JSON document instead of a table")
-    parser.add_argument("--idle", type=int, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.idle:
-        print(json.dumps(anyio.run(_idle, options.idle)))
-        return
-    figures = _wake_ups() | _idling()
-    if options.json:
-        print(json.dumps(figures, indent=2))
-        return
-    for name, figure in figures.items():
-        print(f"{name:<70} {figure:>10,.2f}")
+def measure() -> Figures:
+    return _wake_ups() | _idling()
 
 
-def _wake_ups() -> dict[str, float]:
+def _wake_ups() -> Figures:
     watched = anyio.run(_wake_up_ms, True)
     polled = anyio.run(_wake_up_ms, False)
     return {
-        "from the new file to the beginning of its work, watched, median ms": watched[0],
+        "from the new file to the beginning of its work, watched, median ms (aim 50)": watched[0],
         "from the new file to the beginning of its work, watched, worst ms": watched[1],
         f"the same by a poll every {_POLL_S:g} s, median ms": polled[0],
         "the same by a poll: share of its interval, %": 100 * polled[0] / (1000 * _POLL_S),
@@ -104,25 +92,25 @@ async def _wake_up_ms(watched: bool) -> tuple[float, float]:
     return statistics.median(took), max(took)
 
 
-def _idling() -> dict[str, float]:
+def _idling() -> Figures:
     """Each team in a process of its own."""
     one, many = (_idle_process(count) for count in (1, _MATES))
     return {
         "one idle teammate, % of one core": one["cpu"],
         f"{_MATES} idle teammates, % of one core": many["cpu"],
-        f"{_MATES} idle teammates, KB each": (many["kb"] - one["kb"]) / (_MATES - 1),
+        f"{_MATES} idle teammates, kB each (aim 1,000)": (many["kb"] - one["kb"]) / (_MATES - 1),
     }
 
 
-def _idle_process(count: int) -> dict[str, float]:
+def _idle_process(count: int) -> Figures:
     done = subprocess.run(
-        [sys.executable, __file__, "--idle", str(count)], capture_output=True, check=True
+        [sys.executable, "-m", __spec__.name, str(count)], capture_output=True, check=True
     )
-    figures: dict[str, float] = json.loads(done.stdout)
+    figures: Figures = json.loads(done.stdout)
     return figures
 
 
-async def _idle(count: int) -> dict[str, float]:
+async def _idle(count: int) -> Figures:
     async def work(assignment: Assignment, mate: Teammate) -> Outcome:
         return Done()
 
@@ -154,4 +142,7 @@ def _resident_kb() -> float:
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) == 2 and sys.argv[1].isdecimal():
+        print(json.dumps(anyio.run(_idle, int(sys.argv[1]))))
+    else:
+        show(measure, __doc__)

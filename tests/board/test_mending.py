@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 
+import pytest
+
 from runner.board.mending import Fix, Mender
 from tests.board.conftest import ADA, Desk
 
@@ -104,6 +106,59 @@ def test_an_end_that_no_journal_tells_is_noted(desk: Desk) -> None:
         ("task.completed", "ada", None),
         ("task.failed", "ada", "no luck"),
     ]
+
+
+def _cut(desk: Desk, run: str, *lost: str) -> None:
+    """Take lines out of a journal, as if the run had died before it wrote them."""
+    journal = desk.layout.runs / f"{run}.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(one for one in lines if json.loads(one)["event"] not in lost))
+
+
+def test_the_next_run_notes_what_a_dead_one_could_not_and_only_once(desk: Desk) -> None:
+    desk.put({}, {})
+    with desk.live("r1") as store:
+        store.complete(store.claim(1, ADA).fence)
+        store.fail(store.claim(2, ADA).fence, error="no luck")
+    _cut(desk, "r1", "task.completed", "task.failed")
+    for run in ("r2", "r3"):
+        with desk.live(run) as store:
+            assert store.claim_next(ADA) is None
+    noted = [line for line in desk.events() if line.get("noted_later")]
+    assert [(line["run"], line["event"], line["task"]) for line in noted] == [
+        ("r2", "task.completed", 1),
+        ("r2", "task.failed", 2),
+    ]
+
+
+def test_a_run_notes_the_end_when_another_one_dies_beside_it(desk: Desk) -> None:
+    desk.put({}, {})
+    with desk.live("r2") as store:
+        assert store.return_stale() == []
+        with desk.live("r1") as dying:
+            dying.complete(dying.claim(1, ADA).fence)
+            dying.claim(2, ADA)
+        _cut(desk, "r1", "task.completed")
+        assert [task.id for task in store.return_stale()] == [2]
+    assert [(one["run"], one["task"]) for one in desk.events("task.completed")] == [("r2", 1)]
+
+
+@pytest.mark.parametrize("journal", ["ended", "gone"])
+def test_a_run_that_told_its_end_or_whose_journal_is_gone_is_not_searched(
+    desk: Desk, journal: str
+) -> None:
+    desk.put({})
+    with desk.live("r1") as store:
+        store.complete(store.claim(1, ADA).fence)
+    _cut(desk, "r1", "task.completed")
+    path = desk.layout.runs / "r1.jsonl"
+    if journal == "ended":
+        path.write_text(path.read_text() + '{"event": "run.ended"}\n')
+    else:
+        path.unlink()
+    with desk.live("r2") as store:
+        assert store.claim_next(ADA) is None
+    assert desk.events("task.completed") == []
 
 
 def test_an_end_of_another_place_is_not_noted(desk: Desk) -> None:
