@@ -49,6 +49,7 @@ def test_a_key_that_plainly_means_a_limit_makes_the_agent_unusable(key: str) -> 
         *"topics scope kind license keywords expertise goals capabilities maxTokens mode".split(),
         *"toolchain tooltip mission permissive location totals tokens isolation_note2".split(),
         *"MaxTurns Name display_name when_to_use user-invocable handoffs".split(),
+        *"c\u043elor \u00fcber \u5de5\u5177".split(),
     ],
 )
 def test_a_key_that_limits_nothing_is_no_obstacle(key: str) -> None:

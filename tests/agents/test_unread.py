@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from runner.agents.commands import discover_commands
+from runner.agents.definition import AgentDefinition
 from runner.agents.discovery import Discovery, discover_agents
+from runner.agents.parsed import Parsed
+from runner.agents.places import Place
+from runner.agents.unread import unread
 
 AGENT = "---\nname: {}\ndescription: d\n---\nWork.\n"
 
@@ -77,6 +81,11 @@ def test_a_file_of_another_kind_is_told(tmp_path: Path, file: str, says: str) ->
     found = discover_agents(put(tmp_path, file), tmp_path / "home")
     assert told(tmp_path, found)[file].startswith(says)
     assert found.get("a") is None
+
+
+def test_a_place_that_is_gone_meanwhile_has_nothing_to_tell(tmp_path: Path) -> None:
+    gone: list[Parsed[AgentDefinition]] = list(unread(Place(tmp_path / "gone", "user")))
+    assert gone == []
 
 
 def test_files_that_do_not_look_like_agents_are_not_mentioned(tmp_path: Path) -> None:
