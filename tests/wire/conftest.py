@@ -31,6 +31,7 @@ class Line:
     form: str
     root: Path
     model: str = "fake-model"
+    role: str = "worker"
     window: int | None = None
     api_key: str | None = None
     settings: Settings = field(default_factory=Settings)
@@ -105,7 +106,7 @@ class Line:
             **{
                 **{name: getattr(self.settings, name) for name in Settings.__slots__},
                 "model": f"{provider}/{self.model}",
-                "members": (MemberSpec(name="ann"),),
+                "members": (MemberSpec(name="ann", role=self.role),),
                 "providers": {"openai": ProviderSettings(api=api)} if api else {},
             }
         )
