@@ -181,7 +181,11 @@ class Attempt:
         transcript = self.means.transcript
         await mail.announce(transcript.path, transcript.size)
         text = self.means.redact(letters(mail.messages))
-        await self.tell(text, mail=[message.id for message in mail.messages])
+        await self.tell(
+            text,
+            mail=[message.id for message in mail.messages],
+            letters=[message.to_json() for message in mail.messages],
+        )
         self.unanswered.append(mail)
         self.letters.extend(mail.messages)
 

@@ -31,6 +31,8 @@ def earlier_end(layout: Layout, task: Task) -> str:
     before = replace(task, attempt=task.attempt - 1)
     last = _last_line(task_transcript(layout, before))
     said = _ENDS.get(str(last.get("outcome")))
+    if task.error and f"attempt {before.attempt}: " in task.error:
+        said = None  # whatever it came to, the board was not told
     why = last.get("why") if said else task.error
     return _sentence(before.attempt, said or "did not come to its end", why)
 

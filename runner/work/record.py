@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.core.json_lines import objects_in
+from runner.team.types import Message
 from runner.work.messages import AssistantTurn, ToolCall, ToolResult, Turn, UserTurn
 from runner.work.turns import BadTurns, result_from_json, turn_from_json, turns_from_json
 
@@ -21,7 +22,8 @@ class Record:
 
     `start` and `end` are its lines of these kinds, `end` empty for an attempt that died. `replies`
     counts the model's, those of attempts that it went on from not among them: these stand in
-    `earlier`, by their numbers.
+    `earlier`, by their numbers. `letters` are messages that the model has heard and whose senders
+    it has written nothing since.
     """
 
     attempt: int
@@ -30,6 +32,7 @@ class Record:
     end: Line
     replies: int
     earlier: tuple[tuple[int, int], ...]
+    letters: tuple[Message, ...]
 
     @property
     def counted(self) -> tuple[tuple[int, int], ...]:
@@ -38,20 +41,27 @@ class Record:
 
 
 def last_record(folder: Path, *, before: int) -> Record | None:
-    """The latest attempt before this number that has a transcript in `folder`."""
+    """The latest attempt before this number that has a reply in its transcript in `folder`."""
     numbers = [int(path.stem) for path in folder.glob("*.jsonl") if path.stem.isdecimal()]
-    number = max((one for one in numbers if one < before), default=None)
-    if number is None:
-        return None
-    file = folder / f"{number}.jsonl"
+    records = (
+        _record(number, folder / f"{number}.jsonl")
+        for number in sorted(numbers, reverse=True)
+        if number < before
+    )
+    return next((one for one in records if any(replies for _, replies in one.counted)), None)
+
+
+def _record(number: int, file: Path) -> Record:
     lines = _last_begun(_data(file))
+    resumed = next((line for line in lines if line.get("kind") == "resumed"), {})
     return Record(
         attempt=number,
         file=file,
         start=lines[0] if lines and lines[0].get("kind") == "start" else {},
         end=lines[-1] if lines and lines[-1].get("kind") == "end" else {},
         replies=sum(line.get("kind") == "assistant" for line in lines),
-        earlier=next((tuple(_pairs(line)) for line in lines if line.get("kind") == "resumed"), ()),
+        earlier=tuple(_pairs(resumed)),
+        letters=_letters(_answered(lines)),
     )
 
 
@@ -106,6 +116,26 @@ def _pairs(line: Line) -> Iterator[tuple[int, int]]:
         match pair:
             case [int(attempt), int(replies)]:
                 yield attempt, replies
+
+
+def _letters(lines: Iterable[Line]) -> tuple[Message, ...]:
+    """Of the messages in the lines those that no message to their senders follows."""
+    letters: list[Message] = []
+    addressed: dict[str, str] = {}
+    for line in lines:
+        letters += [_letter(one) for one in line.get("letters") or () if isinstance(one, dict)]
+        match line:
+            case {"kind": "call", "name": "send_message", "id": str(call), "arguments": {"to": to}}:
+                addressed[call] = str(to)
+            case {"kind": "result", "id": str(call), "isError": False} if call in addressed:
+                letters = [letter for letter in letters if letter.sender != addressed[call]]
+    return tuple(letters)
+
+
+def _letter(line: Line) -> Message:
+    keys = ("id", "type", "from", "content", "timestamp")
+    id_, type_, sender, content, timestamp = (str(line.get(key, "")) for key in keys)
+    return Message(id=id_, type=type_, sender=sender, content=content, timestamp=timestamp)
 
 
 def _carried_from(start: Line) -> tuple[Path, int] | None:

@@ -64,12 +64,11 @@ def look_back(layout: Layout, means: Means) -> Past:
 
 
 def _resumed(record: Record, task: Task, means: Means) -> Resumed | None:
-    """None for an attempt that came to an end, has done nothing, or would not fit here.
+    """None for an attempt that came to an end, or would not fit here.
 
     It fits the same agent, model and workspace, whoever the teammate is.
     """
-    has_begun = any(replies for _, replies in record.counted)
-    if not (has_begun and _was_cut_short(record, task) and _fits(record, means)):
+    if not (_was_cut_short(record, task) and _fits(record, means)):
         return None
     turns = turns_in(record.file)
     handed_in, later = _handed_in(turns)
@@ -121,6 +120,7 @@ async def take_up(means: Means, resumed: Resumed) -> Attempt:
         attempt=record.attempt,
         file=str(record.file),
         earlier=record.counted,
+        letters=[letter.to_json() for letter in record.letters],
         turns=turns_as_json(history.turns),
     )
     means.emit("history.resumed", from_attempt=record.attempt, messages=len(history), turns=turn)
@@ -129,6 +129,7 @@ async def take_up(means: Means, resumed: Resumed) -> Attempt:
         history=history,
         earlier=record.counted,
         turn=turn,
+        letters=list(record.letters),
         handed_in=resumed.handed_in,
     )
 

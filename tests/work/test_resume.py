@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 from runner.board.task import Task
 from runner.core.settings import Limits
 from runner.errors import ModelUnavailable
+from runner.team.inbox import Inbox
 from runner.team.outcome import Done, Failed, HandedBack, LimitReached, Outcome
 from runner.testing import ScriptedModel, call, calls, give_up, say, submit
 from runner.work.history import INTERRUPTED, History
 from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, Native, UserTurn
 from runner.work.record import NOT_BEGUN, turns_in
 from runner.work.turns import turns_as_json
-from tests.work.conftest import make_teammate, told
+from tests.team.helpers import write
+from tests.work.conftest import Post, make_teammate, told
 
 if TYPE_CHECKING:
     from tests.work.conftest import Stage
@@ -411,20 +413,23 @@ async def test_subagents_of_the_attempt_before_are_told_as_gone(stage: Stage) ->
     assert "Subagents have ended with that attempt" in told(stage.scripted)
 
 
+class Arriving(ScriptedModel):
+    """While it thinks of its first reply, a second message arrives."""
+
+    post: Post
+
+    async def reply(self, request: ModelRequest) -> ModelReply:
+        if not self.requests:
+            self.post.arrive("second", message_id="m2")
+        return await super().reply(request)
+
+
 async def test_mail_that_was_not_answered_is_not_gone_on_with(stage: Stage) -> None:
     """It is still in the inbox, whose owner gets it again."""
-    task = await stage.claim()
     stage.post.arrive("first", message_id="m1")
-    stage.model = ScriptedModel([say("one"), ModelUnavailable("gone")])
-    model = stage.scripted
-    reply = model.reply
-
-    async def arriving(request: ModelRequest) -> ModelReply:
-        answer = await reply(request)
-        stage.post.arrive("second", message_id="m2")
-        return answer
-
-    model.reply = arriving  # type: ignore[method-assign]
+    stage.model = model = Arriving([say("one"), ModelUnavailable("gone")])
+    model.post = stage.post
+    task = await stage.claim()
     await stage.work(task)
     assert stage.post.read == ["m1"]
     forget_the_end(folder(stage) / "1.jsonl")
@@ -434,3 +439,100 @@ async def test_mail_that_was_not_answered_is_not_gone_on_with(stage: Stage) -> N
     text = "\n".join(turn.text for turn in stage.scripted.requests[0].turns)
     assert "first" in text
     assert "second" not in text
+
+
+@pytest.mark.parametrize("written_down", [True, False])
+async def test_mail_is_told_once_whether_the_death_came_before_or_behind_the_answer(
+    stage: Stage, written_down: bool
+) -> None:
+    inbox = Inbox(stage.layout, "ann", run="r1", clock=stage.clock, journal=stage.mate.journal)
+    write(stage.layout, "ann", "a word")
+    stage.mate.post = inbox
+    cursor = stage.layout.inbox / "ann.cursor.json"
+    model = KeepingCursor([say("one"), say("heard"), ModelUnavailable("gone")])
+    model.cursor = cursor
+    stage.model = model
+    task = await stage.claim()
+    await stage.work(task)
+    # as a death leaves it right behind the line that holds the answer, or right before it
+    cursor.write_bytes(model.kept)
+    lines = (folder(stage) / "1.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    heard = next(at for at, line in enumerate(lines) if '"kind": "assistant"' in line)
+    cut = lines[: heard + written_down]
+    (folder(stage) / "1.jsonl").write_text("".join(cut), encoding="utf-8")
+    task = await again(stage, task)
+    stage.mate.post = Inbox(
+        stage.layout, "ann", run="r2", clock=stage.clock, journal=stage.mate.journal
+    )
+
+    await stage.work(task, submit(1))
+
+    text = "\n".join(turn.text for turn in stage.scripted.requests[0].turns)
+    assert text.count("a word") == 1
+    assert len(stage.events("history.resumed")) == written_down
+
+
+class KeepingCursor(ScriptedModel):
+    """Keeps what the inbox has on disk while the model thinks of its first reply."""
+
+    cursor = Path()
+    kept = b""
+
+    async def reply(self, request: ModelRequest) -> ModelReply:
+        self.kept = self.kept or self.cursor.read_bytes()
+        return await super().reply(request)
+
+
+async def test_a_message_that_waits_for_an_answer_waits_on(stage: Stage) -> None:
+    stage.post.arrive("from bob", sender="bob", message_id="m1")
+    stage.post.arrive("from lead", sender="lead", message_id="m2")
+    wrote = call("send_message", to="bob", text="yes")
+    task = await died(stage, calls(wrote, call("send_message", to="nobody", text="x")))
+
+    for attempt in (2, 3):
+        task = await again(stage, task)
+        await stage.work(task, say("on"), ModelUnavailable("gone"))
+        resumed = next(
+            line for line in stage.transcript(attempt=attempt) if line["kind"] == "resumed"
+        )
+        assert [letter["content"] for letter in resumed["letters"]] == ["from lead"]
+
+
+async def test_an_attempt_that_died_before_it_began_is_passed_over(stage: Stage) -> None:
+    task = await died(stage, say("one"))
+    task = await again(stage, task)
+    (folder(stage) / "2.jsonl").write_text('{"kind": "start"}\n')
+
+    await stage.work(await again(stage, task), submit(1))
+
+    assert "one" in [turn.text for turn in stage.scripted.requests[0].turns]
+
+
+async def test_numbers_that_are_damaged_count_for_nothing(stage: Stage) -> None:
+    task = await died(stage, say("one"))
+    path = folder(stage) / "1.jsonl"
+    odd = {"kind": "resumed", "earlier": [[0, 3], ["x", 1], 7, [1]], "letters": ["x"], "turns": []}
+    path.write_bytes(path.read_bytes() + json.dumps(odd).encode() + b"\n")
+
+    await stage.work(await again(stage, task), submit(1))
+
+    (request,) = stage.scripted.requests
+    assert request.asker.earlier == ((0, 3), (1, 1))
+
+
+@pytest.mark.parametrize("history", ["carry", "fresh"])
+async def test_whether_histories_are_carried_makes_no_difference_to_going_on(
+    stage: Stage, history: Literal["carry", "fresh"]
+) -> None:
+    stage.settings = replace(stage.settings, history=history)
+    await stage.do(say("other work"), submit(1), task_id=1)
+    task = await stage.claim(2)
+    await stage.work(task, say("half"), ModelUnavailable("gone"))
+    carried = folder(stage, 2) / "1.jsonl"
+    assert ("other work" in [turn.text for turn in turns_in(carried)]) is (history == "carry")
+
+    await stage.work(await again(stage, task), submit(2))
+
+    texts = [turn.text for turn in stage.scripted.requests[0].turns]
+    assert "half" in texts
+    assert ("other work" in texts) is (history == "carry")
