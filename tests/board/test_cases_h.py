@@ -1,18 +1,20 @@
-"""Order of the steps of a save, and locks after a cancelled wait (field cases H1, H2, H4)."""
+"""Order of the steps of a save, and locks after a cancelled wait (field cases H1 to H4)."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from runner.board.board import Board
-from runner.core.files import locked
+from runner.core.files import Step, locked, watch_steps
 from tests.board.conftest import ADA
 
 if TYPE_CHECKING:
@@ -58,6 +60,55 @@ async def test_after_a_cancelled_wait_another_process_gets_the_lock(desk: Desk) 
     taken = await anyio.run_process(argv)
     assert taken.stdout == b"taken\n"
     assert desk.raw(1)["status"] == "pending"
+
+
+@pytest.mark.parametrize("verb", ["complete", "release"])
+async def test_a_cancel_during_a_write_leaves_it_whole_and_the_lock_free(
+    desk: Desk, verb: str
+) -> None:
+    desk.put({})
+    board = Board(desk.layout)
+    task = await board.claim_next(ADA)
+    assert task is not None
+    writing, go_on = threading.Event(), threading.Event()
+
+    def pause(step: Step, path: Path) -> None:
+        if step == "replacing":
+            writing.set()
+            go_on.wait()
+
+    async def end() -> None:
+        if verb == "complete":
+            await board.complete(task.fence, result="done")
+        else:
+            await board.release(task.fence, reason="not now")
+
+    watch_steps(pause)
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(end)
+            await anyio.to_thread.run_sync(writing.wait)
+            group.cancel_scope.cancel()
+            go_on.set()
+    finally:
+        watch_steps(None)
+    seen = board.store.find(1)
+    assert (seen.status, seen.raw) == (desk.raw(1)["status"], desk.raw(1))
+    assert seen.status == {"complete": "completed", "release": "pending"}[verb]
+    with locked(desk.layout.lock_file, timeout_s=1):
+        pass
+    argv = [sys.executable, "-c", TAKE, str(desk.layout.lock_file)]
+    assert (await anyio.run_process(argv)).stdout == b"taken\n"
+
+
+def test_looking_needs_no_lock(desk: Desk) -> None:
+    desk.put({}, {})
+    store = desk.store(lock_timeout_s=0)
+    task = store.claim(1, ADA)
+    with locked(desk.layout.lock_file):
+        desk.put({"id": 3})
+        assert sorted(store.scan().tasks) == ["1", "2", "3"]
+        assert store.holds(task.fence)
 
 
 def test_a_lock_is_a_file_of_its_own_that_stays(desk: Desk) -> None:
