@@ -89,6 +89,8 @@ def parse(context: click.Context, files: tuple[str, ...], as_json: bool) -> None
         name = agent.definition.name if agent.definition else None
         verdict = f"agent {name!r}" if name else f"no agent: {agent.reason}"
         output.say(output.one_line(f"{path}: {verdict}"))
+        if agent.definition and agent.definition.unusable:
+            output.say(f"  no task can use it: {output.one_line(agent.definition.unusable)}")
         for warning in agent.warnings:
             output.say(f"  warning: {output.one_line(warning)}")
 

@@ -211,3 +211,12 @@ def test_no_file_at_all_is_a_usage_error(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert b"FILE" in done.stderr
+
+
+def test_a_limit_that_is_not_read_is_told_and_the_file_stays_valid(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", agent("a", "Tools: Read"))
+    (parsed,) = call_json(tmp_path, "parse", "a.md")
+    assert (parsed["valid"], parsed["reason"], parsed["tools"]) == (True, None, None)
+    assert (
+        "no task can use it: line 4: `Tools` limits nothing" in call(tmp_path, "parse", "a.md")[1]
+    )
