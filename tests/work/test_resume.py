@@ -10,11 +10,21 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from runner.board.task import Task
-from runner.core.settings import Limits
+from runner.core.settings import Limits, MemberSpec, Settings
 from runner.errors import ModelUnavailable
 from runner.team.inbox import Inbox
 from runner.team.outcome import Done, Failed, HandedBack, LimitReached, Outcome
-from runner.testing import ScriptedModel, call, calls, give_up, say, submit
+from runner.testing import (
+    FakeClock,
+    ScriptedModel,
+    call,
+    calls,
+    give_up,
+    make_board,
+    running_team,
+    say,
+    submit,
+)
 from runner.work.history import INTERRUPTED, History
 from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, Native, UserTurn
 from runner.work.record import NOT_BEGUN, turns_in
@@ -536,3 +546,22 @@ async def test_whether_histories_are_carried_makes_no_difference_to_going_on(
     texts = [turn.text for turn in stage.scripted.requests[0].turns]
     assert "half" in texts
     assert ("other work" in texts) is (history == "carry")
+
+
+async def test_a_crash_in_a_run_costs_no_turn(tmp_path: Path) -> None:
+    clock = FakeClock()
+    layout = make_board(tmp_path, [{"id": 1}])
+    model = ScriptedModel(
+        [call("write", path="a.txt", content="A"), RuntimeError("boom"), submit("done")]
+    )
+    solo = Settings(members=(MemberSpec(name="ann"),))
+    async with running_team(layout, model=model, settings=solo, clock=clock, home=tmp_path) as team:
+        for _ in range(4):
+            await clock.sleepers(1)
+            await clock.advance(5)
+        task = (await team.board.scan()).tasks["1"]
+
+    assert (task.status, task.attempt) == ("completed", 2)
+    said = [turn for turn in model.requests[-1].turns if isinstance(turn, AssistantTurn)]
+    assert [one.name for turn in said for one in turn.calls] == ["write"]
+    model.assert_exhausted()
