@@ -371,7 +371,36 @@ async def test_a_summary_that_is_none_once_does_not_end_anything(wide: Stage) ->
     model.after_summary = lambda: setattr(model, "summary", SUMMARY)
 
     assert isinstance(await do(wide, model), Done)
-    assert len(model.summaries_asked) == 2
+    assert len(model.summaries_asked) >= 2
+
+
+async def test_a_cancel_while_a_summary_is_made_changes_nothing(wide: Stage) -> None:
+    model = Pondering(thoughts(20))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(do, wide, model)
+        await model.asked.wait()
+        group.cancel_scope.cancel()
+
+    assert not wide.events("history.compacted")
+    assert "compacted" not in [line["kind"] for line in wide.transcript()]
+    outcome = await do(wide, Narrow([submit(2)], window=None), task_id=2)
+    assert isinstance(outcome, Done)
+
+
+class Pondering(Narrow):
+    """Never comes to an end of its summary; `asked` is set when it has begun."""
+
+    def __init__(self, turns: Sequence[Step]) -> None:
+        super().__init__(turns)
+        self.asked = anyio.Event()
+        self.after_summary = self.asked.set
+
+    async def reply(self, request: ModelRequest) -> ModelReply:
+        reply = await super().reply(request)
+        if request.asker.summary:
+            await anyio.sleep_forever()
+        return reply
 
 
 async def test_a_window_that_the_system_prompt_fills_ends_it_without_a_paid_summary(
