@@ -44,11 +44,9 @@ async def _wait(attempt: Attempt, over: Callable[[], bool]) -> str:
     """Wait until it is `over`; otherwise a sentence on what came in between."""
     means = attempt.means
     with means.teammate.progress.using(TASK):
-        if not over():
-            async with means.children.lent():
-                await _until(attempt, over)
-    if attempt.ended is None:
-        attempt.ended = means.children.barred
+        async with means.children.lent():
+            await _until(attempt, over)
+    attempt.ended = means.children.barred
     at_work = _ids(child for child in means.children.awaited if child.outcome is None)
     return "" if over() else f"A message came; it follows. Subagent {at_work} is still at work."
 

@@ -101,10 +101,9 @@ class Children:
 
     async def all_ended(self, children: Sequence[Child]) -> None:
         """Wait until every one of these has ended."""
-        if not self.have_ended(children):
-            async with self.lent():
-                while not self.have_ended(children):
-                    await self._changed.wait()
+        async with self.lent():
+            while not self.have_ended(children):
+                await self._changed.wait()
 
     def take_ended(self) -> tuple[Child, ...]:
         """Those that are awaited and have ended; from now on it is the caller's to tell them."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
+from runner.core.clock import Clock
 from runner.errors import ModelRejected
 from runner.team.outcome import Done, HandedBack, Outcome
 from runner.team.pulse import Pulse
@@ -40,12 +41,10 @@ class Patient:
     script: ScriptedModel
     word: str
     name: str = "scripted/patient"
-    reached: anyio.Event = field(default_factory=anyio.Event)
     told: anyio.Event = field(default_factory=anyio.Event)
 
     async def reply(self, request: ModelRequest) -> ModelReply:
         if request.asker.subagent is not None:
-            self.reached.set()
             await self.told.wait()
             return submit("found it")
         if self.word in str(request.turns[-1]):
@@ -53,11 +52,23 @@ class Patient:
         return await self.script.reply(request)
 
 
+class Bell(Pulse):
+    """`heeded` is set as soon as somebody listens to it."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.heeded = anyio.Event()
+
+    async def wait(self, seen: int, seconds: float | None) -> None:
+        self.heeded.set()
+        await super().wait(seen, seconds)
+
+
 async def disturbed(stage: Stage, happen: Callable[[], None], *own: Step) -> Outcome:
-    """Do a task of these turns; something happens while a subagent is at work."""
-    stage.model = model = Patient(ScriptedModel(own), "hurry up")
+    """Do a task of these turns; something happens while a subagent is waited for."""
+    stage.model = Patient(ScriptedModel(own), "hurry up")
     task = await stage.claim()
-    stage.mate.bell = bell = Pulse(stage.clock)
+    stage.mate.bell = bell = Bell(stage.clock)
     outcomes: list[Outcome] = []
 
     async def work() -> None:
@@ -65,7 +76,7 @@ async def disturbed(stage: Stage, happen: Callable[[], None], *own: Step) -> Out
 
     async with anyio.create_task_group() as group:
         group.start_soon(work)
-        await model.reached.wait()
+        await bell.heeded.wait()
         bell.beat()  # nothing is there: the wait goes on
         await anyio.wait_all_tasks_blocked()
         happen()

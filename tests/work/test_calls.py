@@ -148,18 +148,17 @@ async def test_calls_side_by_side_that_are_cancelled_all_have_a_result(stage: St
 
 
 async def test_a_fault_of_the_runner_among_them_comes_out_as_itself(stage: Stage) -> None:
-    async def fine() -> str:
-        return "fine"
+    async def breaks() -> str:
+        raise KeyError("inside")
 
     def redact(text: str) -> str:
-        if text == "fine":
+        if "failed unexpectedly" in text:
             raise OSError("the disk is full")
         return text
 
+    turn = calls(call("breaks"), call("breaks"))
     with pytest.raises(OSError, match="the disk is full"):
-        await work_with(
-            stage, [tool("fine", fine)], calls(call("fine"), call("fine")), redact=redact
-        )
+        await work_with(stage, [tool("breaks", breaks)], turn, redact=redact)
 
 
 def start(agent: str, assignment: str) -> ModelReply:

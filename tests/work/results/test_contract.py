@@ -52,6 +52,13 @@ def test_a_bad_result_is_answered_with_what_is_wrong_and_the_shape_expected(
     assert '"count": integer' in verdict.reason
 
 
+def test_a_schema_that_wants_findings_only_if_there_are_some_gets_none() -> None:
+    findings = {"type": "array", "minItems": 1}
+    schema = read_schema({"type": "object", "properties": {"findings": findings}})
+
+    assert ResultContract(schema).judge({"data": {}}) == Submitted(data={})
+
+
 def test_bad_results_are_bounded() -> None:
     contract = ResultContract(SCHEMA)
     for tried in range(MAX_BAD_RESULTS):

@@ -23,7 +23,10 @@ def reviewed(bench: Bench) -> Bench:
     return bench
 
 
-@pytest.mark.parametrize("finding", [GOOD, PLACED, {**GOOD, "file": "a.py", "line_start": 3}])
+@pytest.mark.parametrize(
+    "finding",
+    [GOOD, PLACED, {**GOOD, "file": "a.py"}, {**GOOD, "file": "a.py", "line_start": 3}],
+)
 async def test_a_finding_is_noted(reviewed: Bench, finding: dict[str, Any]) -> None:
     assert await reviewed("report_finding", **finding) == "noted: P0 It loses data"
 
