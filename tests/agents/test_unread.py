@@ -65,6 +65,7 @@ def test_folders_without_such_files_and_links_that_lead_far_are_passed_over(
     (folder / "far").symlink_to(tmp_path / "far")
     (folder / "ring").symlink_to(folder.parent)
     (folder / "nowhere").symlink_to("none")
+    (folder / "self").symlink_to("self")
     (folder / "closed").mkdir(mode=0)
     assert told(tmp_path, discover_agents(tmp_path, tmp_path / "home")) == {}
 
