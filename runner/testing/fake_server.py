@@ -15,6 +15,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from runner.testing.answering import Answering, Asked
 from runner.testing.bare_http import read_request, write_response
+from runner.testing.groups import first_error
 from runner.testing.model import ScriptedModel, Step
 from runner.work.messages import Model
 from runner.work.models.script import ScriptModel, load_script
@@ -34,6 +35,8 @@ class FakeServer:
     how many tokens a request may have, by an estimate. Without `api_key` any key is good.
 
     Use it as a context manager. It runs in a thread of its own: processes can be its clients too.
+    An error of the script itself, in a function of a test, ends the server and is raised at the end
+    of the block.
     """
 
     def __init__(
@@ -63,7 +66,10 @@ class FakeServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._stack.close()
+        try:
+            self._stack.close()
+        except BaseExceptionGroup as errors:
+            raise first_error(errors) from None
 
     @property
     def url(self) -> str:

@@ -15,6 +15,7 @@ from runner.core.layout import Layout
 from runner.core.settings import MemberSpec, Settings
 from runner.team.team import Team
 from runner.team.types import Work
+from runner.testing.groups import first_error
 from runner.work.agent_work import agent_work
 from runner.work.messages import Model
 
@@ -71,12 +72,4 @@ async def running_team(
                 team.stop()
                 team.stop()
     except BaseExceptionGroup as errors:
-        raise _first(errors) from None
-
-
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The one real error, or the group when there are several."""
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error
+        raise first_error(errors) from None
