@@ -303,6 +303,25 @@ async def test_a_longer_history_needs_no_pair_after_a_compaction(wide: Stage) ->
     assert f"<{IDENTITY}>" not in text_of(model.requests[-1].turns)
 
 
+async def test_mail_to_a_teammate_with_a_long_history_is_told_whole_behind_a_summary(
+    wide: Stage,
+) -> None:
+    await do(wide, Narrow([*thoughts(9), submit(1)], window=None))
+    wide.post.arrive("who are you?")
+    mail = await wide.post.receive()
+    assert mail is not None
+    model = Narrow([say("I am ann.")])
+
+    assert isinstance(await wide.agent_work(model)(mail, wide.mate), Done)
+
+    (asked,) = model.turns_asked
+    assert text_of(asked.turns).startswith(f"<{IDENTITY}>You are 'ann', role: coder, team: red.")
+    assert text_of(asked.turns).count("who are you?") == 1
+    assert "<history-summary>" in text_of(asked.turns)
+    assert f"<{AUTO_CLAIMED}>" not in text_of(asked.turns)
+    assert wide.post.read == ["m1"]
+
+
 async def test_a_subagent_is_shortened_too_and_keeps_its_own_assignment(wide: Stage) -> None:
     item = {"assignment": "Look at every line."}
     mine = [call("task", agent="helper", tasks=[item]), submit(1)]
