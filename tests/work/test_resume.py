@@ -181,8 +181,11 @@ class Rebuilding(ScriptedModel):
 
     transcript = Path()
     compared = 0
+    window: int | None = None
 
     async def reply(self, request: ModelRequest) -> ModelReply:
+        if request.asker.summary:
+            return await super().reply(request)
         rebuilt = History(turns_in(self.transcript)).turns
         assert turns_as_json(rebuilt) == turns_as_json(request.turns)
         self.compared += 1
@@ -208,6 +211,29 @@ async def test_at_every_request_the_transcript_tells_the_whole_history(stage: St
     assert made == [3, 3]
     assert stage.transcript(2)[0]["carried"] > 3
     assert any(isinstance(t, AssistantTurn) and t.native for t in turns_in(model.transcript))
+
+
+async def test_a_history_that_was_shortened_is_gone_on_with_as_it_was(stage: Stage) -> None:
+    stage.root.joinpath("big.txt").write_text("a line of text\n" * 400)
+    reads = [call("read", path="big.txt", offset=at, limit=80) for at in range(1, 30)]
+    model = Rebuilding([*reads, ModelUnavailable("gone")])
+    model.window = 8_000
+    model.transcript = folder(stage) / "1.jsonl"
+    stage.model = model
+    task = await stage.claim()
+    await stage.work(task)
+    assert len(stage.events("history.compacted")) > 2
+    assert model.compared == 30
+    task = await again(stage, task)
+    model = Rebuilding([call("ls"), submit("done")])
+    model.transcript = folder(stage) / "2.jsonl"
+    stage.model = model
+
+    outcome = await stage.work(task)
+
+    assert isinstance(outcome, Done)
+    assert model.requests[0].turns[0].text.startswith("<identity>You are 'ann'")
+    assert len(model.requests[0].turns) < 20
 
 
 async def test_what_was_carried_into_an_attempt_is_part_of_what_the_next_goes_on_from(
