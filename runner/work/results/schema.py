@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from runner.work.json_values import kind_of
@@ -12,6 +14,9 @@ from runner.work.results.problems import in_json, problems_of
 from runner.work.results.shape import shape, shortened
 
 _SHOWN_ERRORS = 5
+_MOMENT = re.compile(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII | re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +85,23 @@ def _validator(definition: Mapping[str, Any]) -> Any:
     from jsonschema.validators import validator_for
     from referencing import Registry
 
+    formats = jsonschema.FormatChecker(formats=())
+    formats.checks("date-time")(_is_moment)
     kind: Any = validator_for(definition, default=jsonschema.Draft202012Validator)
-    return kind(definition, registry=Registry())
+    return kind(definition, registry=Registry(), format_checker=formats)
+
+
+def _is_moment(value: object) -> bool:
+    """Whether a text is a time as RFC 3339 writes it; the type is checked elsewhere."""
+    if not isinstance(value, str):
+        return True
+    if not _MOMENT.fullmatch(value):
+        return False
+    try:
+        datetime.fromisoformat(value.upper().replace(":60", ":59"))  # a leap second is none there
+    except ValueError:
+        return False
+    return True
 
 
 def _references(value: Any) -> Iterator[str]:

@@ -36,7 +36,8 @@ def _shape(schema: Any, root: Mapping[str, Any], depth: int, margin: str) -> str
         return f'{{"<any key>": {_shape(schema["additionalProperties"], root, depth + 1, margin)}}}'
     if isinstance(kind, list):
         return " | ".join(str(word) for word in kind)
-    return str(kind or "any")
+    form = schema.get("format")
+    return f"{kind} ({form})" if kind and isinstance(form, str) else str(kind or "any")
 
 
 def _object_shape(

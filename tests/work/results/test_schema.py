@@ -118,6 +118,8 @@ def test_the_shape_reads_like_the_json_it_wants() -> None:
         ({"values": {"type": "float64"}}, {"a": 1.5}, {"a": "x"}),
         ({"type": "int8"}, 127, 128),
         ({"type": "timestamp"}, "2026-01-01T00:00:00Z", 3),
+        ({"type": "timestamp"}, "1990-12-31T23:59:60.5+01:00", "2026-01-01"),
+        ({"type": "string", "format": "date-time"}, "2026-01-01t00:00:00z", "2026-13-01T00:00:00Z"),
         (
             {
                 "discriminator": "kind",
@@ -209,6 +211,8 @@ def test_the_kind_of_a_schema_is_told_by_its_words(schema: dict[str, Any], expec
         ({"type": "object", "additionalProperties": {"type": "string"}}, '{"<any key>": string}'),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "string"}}}, "string"),
         ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "string | integer"),
+        ({"type": "string", "format": "date-time"}, "string (date-time)"),
+        ({"type": ["string", "null"], "enum": ["a", None]}, '"a" | null'),
         ({}, "any"),
     ],
 )
