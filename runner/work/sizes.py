@@ -15,6 +15,7 @@ _AROUND = 4  # tokens that the form of a message, call, result or tool takes
 _LEAST_RATE, _MOST_RATE = 0.5, 4.0
 _REPLY_PART = 4  # of the window: at most a quarter is for the reply
 _RESULT_PART = 8
+_FORGOTTEN = 100  # sizes of turns that are gone are thrown away when there are so many
 
 
 def window_of(model: Model) -> int | None:
@@ -37,9 +38,10 @@ class Room:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._rate = 1.0  # what the provider counts for a token of ours
+        self._known_rate = 1.0
+        self._counted: tuple[ModelRequest, int] | None = None
         self._refused: int | None = None  # the smallest estimate that was too long
-        self._turns: dict[int, tuple[Turn, int]] = {}
+        self._turns: dict[int, tuple[int, Turn]] = {}
         self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
 
     @property
@@ -74,11 +76,10 @@ class Room:
 
     def note(self, request: ModelRequest, input_tokens: int) -> None:
         """A provider has taken this request, and counted it; 0 is no count."""
-        estimate = self._estimate(request)
-        if self._refused is not None and estimate >= self._refused:
+        if self._refused is not None and self._estimate(request) >= self._refused:
             self._refused = None
         if input_tokens > 0:
-            self._rate = min(max(input_tokens / estimate, _LEAST_RATE), _MOST_RATE)
+            self._counted = request, input_tokens
 
     def refuse(self, request: ModelRequest) -> bool:
         """A provider has said that this request and its reply are too long.
@@ -93,6 +94,16 @@ class Room:
         self._refused = estimate if self._refused is None else min(self._refused, estimate)
         return False
 
+    @property
+    def _rate(self) -> float:
+        """What the provider counts for a token of ours; worked out only when it is asked for."""
+        if self._counted is not None:
+            request, tokens = self._counted
+            rate = tokens / self._estimate(request)
+            self._known_rate = min(max(rate, _LEAST_RATE), _MOST_RATE)
+            self._counted = None
+        return self._known_rate
+
     def _estimate(self, request: ModelRequest) -> int:
         system = _AROUND + _of_text(request.system)
         return system + self._of_tools(request.tools) + self._of_turns(request.turns)
@@ -103,10 +114,13 @@ class Room:
         return self._tools[1]
 
     def _of_turns(self, turns: Sequence[Turn]) -> int:
-        known = self._turns
-        # the turns are kept beside their sizes, so that no other one gets their ids
-        self._turns = {id(turn): known.get(id(turn)) or (turn, _of_turn(turn)) for turn in turns}
-        return sum(self._turns[id(turn)][1] for turn in turns)
+        sizes = self._turns
+        if len(sizes) > 2 * len(turns) + _FORGOTTEN:
+            sizes.clear()
+        for turn in [turn for turn in turns if id(turn) not in sizes]:
+            # the turn is kept beside its size, so that no other one gets its id
+            sizes[id(turn)] = (_of_turn(turn), turn)
+        return sum(size for size, _ in map(sizes.__getitem__, map(id, turns)))
 
 
 def _of_turn(turn: Turn) -> int:
