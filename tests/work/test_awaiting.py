@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from runner.core.clock import Clock
+from runner.core.settings import Limits, Settings
 from runner.errors import ModelRejected
 from runner.team.outcome import Done, HandedBack, Outcome
 from runner.team.pulse import Pulse
-from runner.testing import ScriptedModel, call, calls, say, submit
+from runner.testing import ScriptedModel, call, calls, make_board, running_team, say, submit
 from runner.testing.model import Step
 from runner.work.messages import ModelReply, ModelRequest
+from tests.team.helpers import write
 
 if TYPE_CHECKING:
     from tests.work.conftest import Stage
@@ -41,10 +44,12 @@ class Patient:
     script: ScriptedModel
     word: str
     name: str = "scripted/patient"
+    asked: anyio.Event = field(default_factory=anyio.Event)
     told: anyio.Event = field(default_factory=anyio.Event)
 
     async def reply(self, request: ModelRequest) -> ModelReply:
         if request.asker.subagent is not None:
+            self.asked.set()
             await self.told.wait()
             return submit("found it")
         if self.word in str(request.turns[-1]):
@@ -99,6 +104,24 @@ async def test_mail_is_told_while_a_subagent_is_still_at_work(
     if waits.calls:
         said = [line["text"] for line in boss.transcript() if line["kind"] == "result"]
         assert "A message came; it follows. Subagent 1 is still at work." in said[1]
+
+
+async def test_in_a_run_mail_of_the_lead_reaches_who_waits_for_a_subagent(boss: Stage) -> None:
+    make_board(boss.root, [{"agent": "coder"}])
+    model = Patient(ScriptedModel([start("a"), say("wait"), say("I hurry"), submit(1)]), "hurry up")
+    settings = Settings(limits=Limits(poll_interval_s=0.05))
+    async with running_team(
+        boss.layout,
+        model=model,
+        members=["ann"],
+        settings=settings,
+        drain=True,
+        home=boss.root / "home",
+    ) as team:
+        await model.asked.wait()
+        await anyio.to_thread.run_sync(write, boss.layout, "ann", "hurry up")
+        report = await team.finished()
+    assert report.exit_code == 0
 
 
 async def test_a_stop_does_not_wait_for_subagents_in_the_background(boss: Stage) -> None:
