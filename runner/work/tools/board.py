@@ -57,14 +57,17 @@ def _agent_for(fields: Mapping[str, Any], context: ToolContext) -> str:
     """The agent that the new task names: without a name it would run with that of its claimer.
 
     Where none is asked for that is the one named like the role, else the creator's own. Raises:
-    ToolError, when it may do more than the creator.
+    ToolError, when it cannot be used or may do more than the creator.
     """
     own, role = context.agent, fields.get("required_role")
     if "agent" not in fields and role:
         with contextlib.suppress(RunnerError):
-            if not excess(named := context.find_agent(role), own):
+            named = context.find_agent(role)
+            if not (named.unusable or excess(named, own)):
                 return named.name
     named = context.find_agent(fields.get("agent", own.name))
+    if named.unusable:
+        raise ToolError(f"no task can use this agent: {named.unusable}")
     if more := excess(named, own):
         raise ToolError(
             f"a created task never has more rights than its creator: agent {named.name!r} may "

@@ -60,6 +60,7 @@ AGENTS = {
     "reader": make_agent("reader", ("read", "submit_result")),
     "git": make_agent("git", ("bash(git:*)", "create_task", "submit_result")),
     "gitlog": make_agent("gitlog", ("bash(git log:*)", "submit_result")),
+    "lost": make_agent("lost", ("no_such_tool", "submit_result")),
     "starter": make_agent("starter", ("read", "submit_result"), spawns="*", has_spawns=True),
 }
 

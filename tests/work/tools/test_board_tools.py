@@ -117,9 +117,17 @@ async def test_a_task_for_a_role_runs_with_the_agent_of_its_name_if_that_may_no_
     assert found == ["reader", "task", "task"]
 
 
+async def test_no_task_is_created_for_an_agent_that_none_can_use(bench: Bench) -> None:
+    with pytest.raises(ToolError, match="no task can use this agent: agent 'lost' can use none"):
+        await bench("create_task", subject="x", agent="lost")
+    await bench("create_task", subject="x", required_role="lost")
+
+    assert task_file(bench, 1)["agent"] == "task"
+
+
 async def test_an_unknown_agent_is_refused_with_the_names_there_are(bench: Bench) -> None:
     with pytest.raises(
-        ToolError, match=r'Unknown agent "nobody"\. Available: chief, coder, git, gitlog'
+        ToolError, match=r'Unknown agent "nobody"\. Available: chief, coder, git, gitlog, lost'
     ):
         await bench("create_task", subject="x", agent="nobody")
 
