@@ -186,6 +186,6 @@ _PARAMETERS = parameters(
     agent={"type": "string", "description": "Name of the agent that does each item."},
     tasks={"type": "array", "items": _ITEM, "description": "One subagent for each item."},
     context={"type": "string", "description": "What all of them need to know."},
-    schema={"type": "object", "description": "JSON Schema of each result."},
+    schema={"type": "object", "description": "JSON Schema (or JTD) of each result."},
     background={"type": "boolean", "description": "Do not wait for the results."},
 )
