@@ -25,7 +25,7 @@ from runner.testing import (
     say,
     submit,
 )
-from runner.work.history import INTERRUPTED, History
+from runner.work.history import INTERRUPTED, History, check
 from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, Native, UserTurn
 from runner.work.record import NOT_BEGUN, turns_in
 from runner.work.turns import turns_as_json
@@ -234,6 +234,27 @@ async def test_a_history_that_was_shortened_is_gone_on_with_as_it_was(stage: Sta
     assert isinstance(outcome, Done)
     assert model.requests[0].turns[0].text.startswith("<identity>You are 'ann'")
     assert len(model.requests[0].turns) < 20
+
+
+async def test_the_history_at_any_line_is_whole(stage: Stage, tmp_path: Path) -> None:
+    """Also where it was shortened, where mail was told, and where the line itself is torn."""
+    stage.root.joinpath("big.txt").write_text("a line of text\n" * 400)
+    reads = [call("read", path="big.txt", offset=at, limit=80) for at in range(1, 14)]
+    both = calls(*reads[:2])
+    stage.model = model = Arriving([both, say("hm"), *reads, both, submit(1)])
+    model.post, model.window = stage.post, 8_000
+    assert isinstance(await stage.work(await stage.claim()), Done)
+    assert len(stage.events("history.compacted")) > 1
+    lines = (folder(stage) / "1.jsonl").read_bytes().splitlines(keepends=True)
+    cut = tmp_path / "cut.jsonl"
+
+    for at, line in enumerate(lines):
+        for end in (line, line[: len(line) // 2]):
+            cut.write_bytes(b"".join([*lines[:at], end]))
+            history = History(turns_in(cut))
+            history.tell("go on")
+            check(history.turns)
+    assert len(lines) > 60
 
 
 async def test_what_was_carried_into_an_attempt_is_part_of_what_the_next_goes_on_from(
@@ -453,6 +474,7 @@ class Arriving(ScriptedModel):
     """While it thinks of its first reply, a second message arrives."""
 
     post: Post
+    window: int | None = None
 
     async def reply(self, request: ModelRequest) -> ModelReply:
         if not self.requests:
