@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from runner.errors import ModelUnavailable
 from runner.team.outcome import Done, Failed
 from runner.testing import ScriptedModel, call, calls, submit
+from runner.work.findings import findings_in
 from runner.work.messages import ModelReply
 from runner.work.results.contract import LEFT_OUT, NULL_DATA
 
@@ -127,6 +130,17 @@ async def test_an_attempt_that_goes_on_keeps_what_the_one_before_has_found(stage
 
     assert isinstance(outcome, Done)
     assert outcome.result["findings"] == [FIRST, SECOND]
+
+
+def test_the_transcript_of_an_attempt_before_may_be_gone(tmp_path: Path) -> None:
+    lines = (
+        {"kind": "resumed", "file": str(tmp_path / "1.jsonl")},
+        {"kind": "call", "id": "a", "name": "report_finding", "arguments": FIRST},
+        {"kind": "result", "id": "a", "name": "report_finding", "isError": False},
+    )
+    (tmp_path / "2.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+
+    assert findings_in(tmp_path / "2.jsonl", tmp_path) == [FIRST]
 
 
 async def test_an_agent_without_the_tool_reports_nothing(stage: Stage) -> None:
