@@ -30,11 +30,11 @@ def earlier_end(layout: Layout, task: Task) -> str:
         return ""
     before = replace(task, attempt=task.attempt - 1)
     last = _last_line(task_transcript(layout, before))
-    said = _ENDS.get(str(last.get("outcome")))
-    if task.error and f"attempt {before.attempt}: " in task.error:
+    said, why = _ENDS.get(str(last.get("outcome"))), last.get("why")
+    _, fault, told = (task.error or "").rpartition(f"attempt {before.attempt}: ")
+    if fault and last.get("outcome") != "Faulted":
         said = None  # whatever it came to, the board was not told
-    why = last.get("why") if said else task.error
-    return _sentence(before.attempt, said or "did not come to its end", why)
+    return _sentence(before.attempt, said or "did not come to its end", why if said else told)
 
 
 def _sentence(attempt: int, said: str, why: Any) -> str:

@@ -60,7 +60,7 @@ def look_back(layout: Layout, means: Means) -> Past:
     record = last_record(task_transcript(layout, task).parent, before=task.attempt)
     resumed = _resumed(record, task, means) if record else None
     words = [earlier_end(layout, task), _words(record, means, resumed) if record else ""]
-    return Past(words=" ".join(word for word in words if word), resumed=resumed)
+    return Past(words="\n".join(word for word in words if word), resumed=resumed)
 
 
 def _resumed(record: Record, task: Task, means: Means) -> Resumed | None:

@@ -55,9 +55,27 @@ def test_one_that_died_is_told_with_what_the_board_says(tmp_path: Path, lines: b
     path.parent.mkdir(parents=True)
     path.write_bytes(lines)
 
-    assert earlier_end(layout, task) == (
-        "Attempt 1 did not come to its end: attempt 1: run r1 died"
-    )
+    assert earlier_end(layout, task) == "Attempt 1 did not come to its end: run r1 died"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        ("Faulted", "was broken off by a fault: no network"),
+        ("Done", "did not come to its end: run r1 died"),
+    ],
+)
+def test_an_end_that_the_board_was_not_told_of_is_none(
+    tmp_path: Path, outcome: str, said: str
+) -> None:
+    layout = make_board(tmp_path)
+    error = "attempt 1: run r0 died; attempt 2: run r1 died"
+    task = Task(id=1, key="1", file="task_1.json", attempt=3, error=error)
+    path = task_transcript(layout, replace(task, attempt=2))
+    path.parent.mkdir(parents=True)
+    path.write_text(f'{{"outcome": "{outcome}", "why": "no network"}}\n')
+
+    assert earlier_end(layout, task) == f"Attempt 2 {said}"
 
 
 def test_one_by_hand_left_no_transcript(tmp_path: Path) -> None:
