@@ -62,3 +62,20 @@ def test_a_kill_9_at_any_of_ten_turns_repeats_no_call_with_a_result(tmp_path: Pa
         assert (place.root / "lines").read_text().split() == [str(n) for n in range(1, TURNS)]
         recorded = results(place)
         assert len(set(recorded)) == len(recorded) == (TURNS - 2 if at < TURNS else TURNS - 1)
+
+
+@pytest.mark.parametrize("history", ["carry", "fresh"])
+def test_a_history_is_carried_to_the_next_task_unless_the_team_says_otherwise(
+    place: Place, history: str
+) -> None:
+    for number in (1, 2):
+        place.task(number)
+    (place.root / "s.yaml").write_text("default: [{calls: [{submit_result: {data: 1}}]}]\n")
+    settings = f"model: script/s.yaml\nmembers: 1\nhistory: {history}\n"
+    (place.root / "team.yaml").write_text(settings)
+
+    assert place.finish("run", "--drain")[0] == 0
+
+    transcript = place.root / ".team/transcripts/task_2/1.jsonl"
+    start = json.loads(transcript.read_bytes().splitlines()[0])
+    assert (start["carried"] > 0) is (history == "carry")
