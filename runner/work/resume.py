@@ -24,8 +24,8 @@ from runner.work.turns import turns_as_json
 _CUT_SHORT = frozenset({"HandedBack", "Faulted", "Lost"})
 _JUDGED_LATER = "The runner ended before it had judged this result; it judges it now."
 _GOES_ON = (
-    "You go on with it: what was done is above. A call whose result says `interrupted` may have "
-    "taken effect, so look before you repeat it."
+    "You go on with it: what was done is above, and the task is told here as the board has it now. "
+    "A call whose result says `interrupted` may have taken effect, so look before you repeat it."
 )
 _SUBAGENTS_GONE = (
     " Subagents have ended with that attempt: start those again whose result you were not told."

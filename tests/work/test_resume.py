@@ -75,7 +75,9 @@ async def test_the_next_attempt_goes_on_behind_the_last_turn(stage: Stage) -> No
     last = told(stage.scripted)
     assert "Task #1" in last
     assert "This is attempt 2. Attempt 1 did not come to its end" in last
-    assert "You go on with it: what was done is above." in last
+    assert (
+        "You go on with it: what was done is above, and the task is told here as the board" in last
+    )
     assert (request.asker.turn, request.asker.earlier) == (2, ((1, 2),))
 
 
