@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from runner.board import transitions
@@ -40,16 +41,12 @@ class HoldingStore(ReturningStore):
         self._restore_dropped()
         refuses = _refuses(claimant, refuses_for, only)
         while True:
-            if next(self._candidates(claimant, refuses), None) is not None:
-                try:
-                    task = self._hop(
-                        lambda session: self._claim_first(session, claimant, refuses),
-                        claiming=True,
-                    )
-                except WaitCancelled:
-                    return None
-                if task is not None:
-                    return task
+            try:
+                task = self._claim_known(claimant, refuses)
+            except WaitCancelled:
+                return None
+            if task is not None:
+                return task
             if swept:
                 return None
             self._observer.sweep()
@@ -179,9 +176,28 @@ class HoldingStore(ReturningStore):
             return waiting_reason(task, known)
         return refuses(task)
 
-    def _claim_first(self, session: Session, claimant: Claimant, refuses: Refuses) -> Task | None:
+    def _claim_known(self, claimant: Claimant, refuses: Refuses) -> Task | None:
+        """The first that can be claimed of what was seen; without the lock if that is nothing."""
+        candidates = self._candidates(claimant, refuses)
+        first = next(candidates, None)
+        if first is None:
+            return None
+        # those before it were refused without the lock, and would be again
+        walk = chain((first,), candidates)
+
+        def claim(session: Session) -> Task | None:
+            nonlocal walk
+            # started again, when the lock was lost, it begins at the beginning
+            once, walk = walk, chain(self._candidates(claimant, refuses))
+            return self._claim_first(session, once, claimant, refuses)
+
+        return self._hop(claim, claiming=True)
+
+    def _claim_first(
+        self, session: Session, candidates: Iterable[Task], claimant: Claimant, refuses: Refuses
+    ) -> Task | None:
         unsaved: SaveFailed | None = None
-        for task in self._candidates(claimant, refuses):
+        for task in candidates:
             if session.is_taken(task):
                 continue
             try:
