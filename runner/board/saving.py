@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from runner.board.fields import id_list, spellings
-from runner.core.files import indented
 from runner.core.ids import Key, key_of
 from runner.errors import SaveFailed
 
@@ -42,7 +42,7 @@ def encode_task(file: str, raw: Mapping[str, Any]) -> bytes:
     Lone surrogates, which UTF-8 cannot hold, are written as the escapes that they were read from.
     """
     try:
-        text = indented(raw)
+        text = json.dumps(raw, indent=2, ensure_ascii=False, allow_nan=False)
     except (RecursionError, TypeError, ValueError) as error:
         raise SaveFailed(file, f"cannot be written as JSON: {error}") from error
     return text.encode("utf-8", "backslashreplace") + b"\n"

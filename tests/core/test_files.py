@@ -23,7 +23,6 @@ from runner.core.files import (
     encode_json,
     encode_line,
     holder_of,
-    indented,
     locked,
     sweep_leftovers,
 )
@@ -41,34 +40,6 @@ def test_any_text_can_be_encoded_and_good_text_is_kept(text: str) -> None:
 def test_json_is_written_readable_with_a_final_newline() -> None:
     assert encode_json({"a": "grün \ud83d"}) == '{\n  "a": "grün \ufffd"\n}\n'.encode()
     assert encode_line({"a": "grün", "b": [1]}) == '{"a": "grün", "b": [1]}\n'.encode()
-
-
-NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | NUMBERS
-    # lone surrogates too: what is to become of them is for others to say
-    | st.text(st.characters(codec=None, categories=None)),
-    lambda inner: (
-        st.lists(inner)
-        | st.lists(inner).map(tuple)
-        | st.dictionaries(st.text() | st.integers() | NUMBERS | st.booleans() | st.none(), inner)
-    ),
-    max_leaves=30,
-)
-
-
-@given(JSON)
-def test_json_is_indented_as_the_standard_library_does_it(value: object) -> None:
-    assert indented(value) == json.dumps(value, indent=2, ensure_ascii=False)
-
-
-@pytest.mark.parametrize("value", [{(1, 2): 3}, [object()], {"a": float("nan")}])
-def test_what_is_no_json_is_refused(value: object) -> None:
-    with pytest.raises((TypeError, ValueError)):
-        indented(value)
 
 
 def test_a_write_replaces_the_file_and_keeps_its_mode(tmp_path: Path) -> None:
