@@ -25,9 +25,7 @@ _ENDS = {
 
 
 def earlier_end(layout: Layout, task: Task) -> str:
-    """A sentence for the model on the attempt before; empty for the first. One thread hop."""
-    if task.attempt < 2:
-        return ""
+    """A sentence for the model on the attempt before; there was one. One thread hop."""
     before = replace(task, attempt=task.attempt - 1)
     last = _last_line(task_transcript(layout, before))
     said, why = _ENDS.get(str(last.get("outcome"))), last.get("why")

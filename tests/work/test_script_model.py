@@ -206,3 +206,9 @@ async def test_who_goes_on_gets_the_turn_behind_those_that_the_list_has_given(
     except ModelOverloaded as error:
         said = str(error)
     assert text in said
+
+
+async def test_a_summary_is_no_turn_of_the_script(tmp_path: Path) -> None:
+    model = script(tmp_path, WHO)
+    assert (await ask(model, task="1", summary=True)).text == "(a script sums up nothing)"
+    assert (await ask(model, task="1")).text == "one"
