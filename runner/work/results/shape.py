@@ -7,37 +7,78 @@ from collections.abc import Mapping
 from typing import Any
 
 MAX_SHOWN_DEPTH = 6
+_ANY = "any"
+_TECHNICAL = 1_000_000
+_BOUNDS = {
+    ("minimum", "maximum"): "",
+    ("minLength", "maxLength"): " characters",
+    ("minItems", "maxItems"): " items",
+}
 
 
 def shape(definition: Mapping[str, Any]) -> str:
-    """The expected value, with `(optional)` and descriptions beside the fields."""
+    """The expected value, with `(optional)`, limits and descriptions beside the fields."""
     return _shape(definition, definition, 0, "")
 
 
 def _shape(schema: Any, root: Mapping[str, Any], depth: int, margin: str) -> str:
     """`margin` is what stands before the line that the value begins on."""
     if not isinstance(schema, Mapping) or depth > MAX_SHOWN_DEPTH:
-        return "any"
+        return _ANY
     if "$ref" in schema:
         return _shape(_local(root, schema["$ref"]), root, depth + 1, margin)
-    for key in ("anyOf", "oneOf"):
-        if isinstance(schema.get(key), list):
-            return " | ".join(_shape(inner, root, depth + 1, margin) for inner in schema[key])
     if "const" in schema:
         return json.dumps(schema["const"], ensure_ascii=False)
     if isinstance(schema.get("enum"), list):
         return " | ".join(json.dumps(value, ensure_ascii=False) for value in schema["enum"])
+    if isinstance(kinds := schema.get("type"), list):
+        each = (_shape({**schema, "type": kind}, root, depth, margin) for kind in kinds)
+        return " | ".join(dict.fromkeys(each))
+    parts = [
+        _plain_shape(schema, root, depth, margin),
+        " | ".join(_each(schema.get("anyOf"), root, depth, margin)),
+        " | ".join(_each(schema.get("oneOf"), root, depth, margin)),
+        *_each(schema.get("allOf"), root, depth, margin),
+    ]
+    # what only names required fields, for example, has no shape of its own
+    told = [part for part in parts if set(part.split()) - {_ANY, "|"}]
+    return " and ".join(told) or _ANY
+
+
+def _each(schemas: Any, root: Mapping[str, Any], depth: int, margin: str) -> list[str]:
+    listed = schemas if isinstance(schemas, list) else []
+    return [_shape(one, root, depth + 1, margin) for one in listed]
+
+
+def _plain_shape(
+    schema: Mapping[str, Any], root: Mapping[str, Any], depth: int, margin: str
+) -> str:
+    """Without what stands in other schemas beside it."""
     kind = schema.get("type")
-    if kind == "array" or "items" in schema:
-        return f"[{_shape(schema.get('items'), root, depth + 1, margin)}, ...]"
-    if schema.get("properties"):
+    if kind == "array" or (kind is None and "items" in schema):
+        item = _shape(schema.get("items"), root, depth + 1, margin)
+        return f"[{item}, ...]{_limits(schema)}"
+    if schema.get("properties") and kind in ("object", None):
         return _object_shape(schema, root, depth, margin)
     if kind == "object" and isinstance(schema.get("additionalProperties"), Mapping):
         return f'{{"<any key>": {_shape(schema["additionalProperties"], root, depth + 1, margin)}}}'
-    if isinstance(kind, list):
-        return " | ".join(str(word) for word in kind)
-    form = schema.get("format")
-    return f"{kind} ({form})" if kind and isinstance(form, str) else str(kind or "any")
+    return f"{kind}{_limits(schema)}" if kind else _ANY
+
+
+def _limits(schema: Mapping[str, Any]) -> str:
+    """What else holds for a value, in parentheses; bounds of machine numbers are not told."""
+    told = [str(schema[key]) for key in ("format", "pattern") if key in schema]
+    for (least, most), unit in _BOUNDS.items():
+        low, high = (_bound(schema.get(key)) for key in (least, most))
+        if low and high:
+            told.append(f"{low} to {high}{unit}")
+        elif low or high:
+            told.append(f"at least {low}{unit}" if low else f"at most {high}{unit}")
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _bound(value: Any) -> str:
+    return str(value) if isinstance(value, int | float) and abs(value) < _TECHNICAL else ""
 
 
 def _object_shape(

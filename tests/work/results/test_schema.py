@@ -213,6 +213,22 @@ def test_the_kind_of_a_schema_is_told_by_its_words(schema: dict[str, Any], expec
         ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "string | integer"),
         ({"type": "string", "format": "date-time"}, "string (date-time)"),
         ({"type": ["string", "null"], "enum": ["a", None]}, '"a" | null'),
+        ({"type": ["array", "null"], "items": {"type": "string"}}, "[string, ...] | null"),
+        ({"type": "integer", "minimum": 0, "maximum": 255}, "integer (0 to 255)"),
+        ({"type": "integer", "minimum": 0, "maximum": 2**32 - 1}, "integer (at least 0)"),
+        ({"type": "number", "maximum": 1.5}, "number (at most 1.5)"),
+        ({"type": "string", "minLength": 1, "pattern": "a+"}, "string (a+, at least 1 characters)"),
+        ({"type": "array", "maxItems": 3}, "[any, ...] (at most 3 items)"),
+        ({"allOf": [{"type": "string"}, {"minLength": 1}]}, "string"),
+        ({"type": "string", "anyOf": [{"minLength": 3}, {"const": ""}]}, 'string and any | ""'),
+        (
+            {"properties": {"a": {"type": "string"}}, "anyOf": [{"required": ["a"]}]},
+            '{\n  "a" (optional): string\n}',
+        ),
+        (
+            {"type": ["string", "object"], "properties": {"a": {"type": "null"}}},
+            'string | {\n  "a" (optional): null\n}',
+        ),
         ({}, "any"),
     ],
 )
