@@ -25,7 +25,7 @@
     │   └── OwnInbox                a message to oneself
     ├── ModelError                  the model side failed; subclasses say whether to retry
     │   ├── ModelUnavailable        cannot be used here at all (no key, no file, no package)
-    │   ├── ModelRejected           400, 401, 402, 403: not retried
+    │   ├── ModelRejected           400, 401, 402, 403, 404: not retried
     │   ├── ModelOverloaded         429, 5xx, 529, cut streams: retried with back-off
     │   └── ContextOverflow         the request does not fit the window
     └── ToolError                   said to the model as a tool result, never to the operator
@@ -254,8 +254,8 @@ class ModelRejected(ModelError):
 
     @property
     def is_about_account(self) -> bool:
-        """The key or the money behind it: the next request would be refused like this one."""
-        return self.status in (401, 402, 403)
+        """The key, its money or its models: the next request would be refused like this one."""
+        return self.status in (401, 402, 403, 404)
 
 
 class ModelOverloaded(ModelError):

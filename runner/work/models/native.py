@@ -11,16 +11,16 @@ _SEALED = ("signature", "data", "encrypted_content", "reasoning_content", "reaso
 """The keys of a block whose text the API checks when it comes back."""
 
 
-def seals(native: Native) -> Iterator[str]:
-    """What tells the thinking in this turn from any other."""
+def seals(native: Native) -> Iterator[int]:
+    """What tells the thinking in this turn from any other; hashes, for seals are long."""
     for block in native.blocks:
         for key in _SEALED:
             value = block.get(key)
             if isinstance(value, str) and value:
-                yield value
+                yield hash(value)
 
 
-def all_seals(turns: Iterable[Turn]) -> frozenset[str]:
+def all_seals(turns: Iterable[Turn]) -> frozenset[int]:
     """The seals of all thinking in these turns."""
     return frozenset(
         seal
@@ -31,7 +31,7 @@ def all_seals(turns: Iterable[Turn]) -> frozenset[str]:
 
 
 def blocks_for(
-    turn: AssistantTurn, form: str, model: str, spoilt: Collection[str]
+    turn: AssistantTurn, form: str, model: str, spoilt: Collection[int]
 ) -> tuple[Mapping[str, Any], ...] | None:
     """The blocks that may go back to `model` in this form; None when the turn is to be rebuilt.
 
@@ -40,4 +40,4 @@ def blocks_for(
     native = turn.native
     if native is None or native.form != form or native.model != model:
         return None
-    return None if any(seal in spoilt for seal in seals(native)) else native.blocks
+    return None if spoilt and any(seal in spoilt for seal in seals(native)) else native.blocks

@@ -22,13 +22,16 @@ _THINKING = re.compile(r"thinking|signature|reasoning|encrypted|\brs_", re.IGNOR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """`force`: a call may be required. `effort`: a level of thinking may be asked for. `usage`: a
-    stream may be asked for its usage. `spoilt`: thinking that must not be sent back any more."""
+    """What may be sent.
+
+    `force`: a call may be required. `effort`: a level of thinking may be asked for. `usage`: a
+    stream may be asked for its usage. `spoilt`: seals of thinking that must not be sent back.
+    """
 
     force: bool = True
     effort: bool = True
     usage: bool = True
-    spoilt: frozenset[str] = frozenset()
+    spoilt: frozenset[int] = frozenset()
 
     def without(self, error: ModelRejected, request: ModelRequest) -> Terms | None:
         """Terms without what the server has just refused; None when it was something else."""

@@ -21,12 +21,15 @@ def test_some_statuses_mean_later(status: int) -> None:
     assert str(error) == f"p/m: HTTP {status}: busy"
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 422, 501])
-def test_other_statuses_are_final(status: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "of_account"),
+    [(400, False), (401, True), (403, True), (404, True), (422, False), (501, False)],
+)
+def test_other_statuses_are_final_some_for_every_task(status: int, of_account: bool) -> None:
     error = of_status("p/m", status, "no", {})
 
     assert isinstance(error, ModelRejected)
-    assert error.status == status
+    assert (error.status, error.is_about_account) == (status, of_account)
 
 
 @pytest.mark.parametrize(
