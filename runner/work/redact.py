@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from urllib.parse import unquote, urlsplit
 
 from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached, Outcome
 from runner.work.json_values import with_texts
 from runner.work.processes.environment import tool_environment
 
 REDACTED = "[redacted]"
+_SECRET_NAME = re.compile(r"key|token|secret|sig|auth|pass|code", re.IGNORECASE)
 _SHORTEST_SECRET = 8  # shorter values are words such as `true` that occur everywhere
 
 
@@ -20,11 +24,9 @@ class Redactor:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         shown = tool_environment(environ)
-        values = {
-            value
-            for name, value in environ.items()
-            if name not in shown and _is_secret(name) and len(value) >= _SHORTEST_SECRET
-        }
+        hidden = {name: value for name, value in environ.items() if name not in shown}
+        found = {secret for name, value in hidden.items() for secret in _secrets(name, value)}
+        values = {secret for secret in found if len(secret) >= _SHORTEST_SECRET}
         # in a JSON line a value may stand escaped
         forms = values | {json.dumps(value)[1:-1] for value in values}
         self._secrets = sorted(forms, key=len, reverse=True)
@@ -67,7 +69,23 @@ def redacting(redact: Callable[[str], str]) -> Iterator[None]:
         raise
 
 
-def _is_secret(name: str) -> bool:
-    """Hidden variables that are no secret: git's own, and addresses of servers."""
+def _secrets(name: str, value: str) -> Iterator[str]:
+    """What of a hidden variable is secret: of git's own nothing, of an address only parts."""
     name = name.upper()
-    return not name.startswith("GIT_") and not name.endswith(("_BASE_URL", "_ENDPOINT", "_MODEL"))
+    if name.startswith("GIT_") or name.endswith("_MODEL"):
+        return
+    if name.endswith(("_BASE_URL", "_ENDPOINT")):
+        yield from _secrets_of_address(value)
+    else:
+        yield value
+
+
+def _secrets_of_address(url: str) -> Iterator[str]:
+    """A password, and what a query calls a key, as they are written and as they are meant."""
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(url)
+        pairs = (pair.partition("=") for pair in parts.query.split("&"))
+        keys = [value for name, _, value in pairs if _SECRET_NAME.search(name)]
+        for secret in (parts.password or "", *keys):
+            yield secret
+            yield unquote(secret)

@@ -27,3 +27,13 @@ def test_words_that_are_no_secrets_stay() -> None:
     text = "http://localhost:8000 short Somebody Known /usr/bin:/bin"
 
     assert Redactor(ENVIRON)(text) == text
+
+
+def test_of_an_address_the_secret_parts_are_replaced() -> None:
+    url = "https://me:pass%2Fword@host/v1?key=sk-test-123&api-version=2026-01-01-preview"
+    redact = Redactor({"OPENAI_BASE_URL": url, "AZURE_OPENAI_ENDPOINT": "http://[broken"})
+
+    assert redact(f"no answer from {url}") == (
+        "no answer from https://me:[redacted]@host/v1?key=[redacted]&api-version=2026-01-01-preview"
+    )
+    assert redact("pass/word at http://host") == "[redacted] at http://host"
