@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -62,6 +63,7 @@ class Models:
         self._gates: dict[str, Gate] = {}
         self._scripts: dict[Path, tuple[tuple[int, int], ScriptModel]] = {}
         self._providers: Providers | None = None
+        self._opening = threading.Lock()
 
     def choose(self, patterns: Sequence[str] | None, parent: Model | None = None) -> Choice:
         """The first pattern that can be used here, else the team's default.
@@ -162,11 +164,12 @@ class Models:
         )
 
     def _real(self) -> Providers:
-        if self._providers is None:
-            from runner.work.models.opening import Providers
+        with self._opening:  # teammates choose their models in threads
+            if self._providers is None:
+                from runner.work.models.opening import Providers
 
-            self._providers = Providers(self._settings, self._environ)
-        return self._providers
+                self._providers = Providers(self._settings, self._environ)
+            return self._providers
 
     def _script(self, name: str, path: Path) -> Model:
         from runner.work.models.script import ScriptModel, load_script

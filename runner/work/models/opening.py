@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
@@ -38,17 +39,19 @@ class Providers:
         self._models: dict[str, ProvidedModel] = {}
         self._connections: dict[str, Connection] = {}
         self._absent: dict[str, float] = {}
+        self._lock = threading.Lock()
 
     def open(self, provider: str, name: str) -> ProvidedModel:
         """The model `name` of one of `PROVIDERS`. Raises: ModelUnavailable."""
         if not name:
             raise ModelUnavailable(f"no model is named after {provider}/")
-        full = f"{provider}/{name}"
-        if full not in self._models:
-            self._models[full] = self._opened(provider, name)
-        if provider == "ollama":
-            self._check_answers(clients.ollama_url(self._place(provider)))
-        return self._models[full]
+        with self._lock:  # teammates choose their models in threads
+            full = f"{provider}/{name}"
+            if full not in self._models:
+                self._models[full] = self._opened(provider, name)
+            if provider == "ollama":
+                self._check_answers(clients.ollama_url(self._place(provider)))
+            return self._models[full]
 
     async def aclose(self) -> None:
         """Close every client."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
 from typing import Any
 
+import anyio
 import pytest
 
 from runner.errors import ContextOverflow, ModelOverloaded, ModelRejected
@@ -18,6 +20,7 @@ from runner.work.messages import (
 from tests.work.models.canned import (
     GO,
     Answer,
+    Canned,
     after,
     asking,
     chunks,
@@ -293,3 +296,13 @@ async def test_ollama_is_such_a_server_and_costs_nothing() -> None:
 
     assert (canned.paths, canned.bodies[0]["model"]) == (["/v1/chat/completions"], "llama3.2")
     assert reply.usd == 0
+
+
+async def test_a_request_that_is_not_answered_can_be_cancelled() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        async with opened(Canned(), MODEL, {"OPENAI_BASE_URL": url}) as model:
+            with anyio.move_on_after(0.2) as scope:
+                await model.reply(asking(GO))
+
+    assert scope.cancelled_caught

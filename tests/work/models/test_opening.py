@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from runner.core.settings import ProviderSettings, Settings
 from runner.errors import ModelRejected, ModelUnavailable
 from runner.testing import FakeClock
+from runner.work.models import Models
 from runner.work.models.clients import Place, ollama_url
 from runner.work.models.connection import Connection
 from runner.work.models.opening import Providers
@@ -143,6 +145,14 @@ def test_a_missing_package_is_said_with_the_command_that_mends_it() -> None:
 def test_a_cloud_needs_its_own_package(client: str, package: str) -> None:
     with pytest.raises(ModelUnavailable, match=package):
         opening("anthropic/x", {}, client=client)
+
+
+def test_threads_that_choose_at_once_get_one_model(tmp_path: Path) -> None:
+    models = Models(Settings(), base_dir=tmp_path, environ={"OPENAI_API_KEY": "k"})
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: models.choose(["openai/x"]).model, range(50)))
+
+    assert len(set(map(id, found))) == 1
 
 
 def test_ollama_can_be_used_while_a_server_answers() -> None:
