@@ -9,7 +9,14 @@ from typing import Literal
 from runner.agents.bash_patterns import all_covered, read_pattern
 from runner.agents.definition import AgentDefinition
 from runner.agents.rules import ToolRule, meant_tool, read_rules, tools_that_fit
-from runner.core.tool_names import LOOP_TOOLS, READ_ONLY, TOOLS, is_known, missing
+from runner.core.tool_names import (
+    LOOP_TOOLS,
+    READ_ONLY,
+    TOOLS,
+    WITHOUT_RIGHTS,
+    is_known,
+    missing,
+)
 
 Patterns = tuple[str, ...]
 
@@ -130,7 +137,8 @@ def effective_agent(
 
 def excess(named: EffectiveAgent, own: EffectiveAgent) -> str:
     """What `named` may do and `own` may not, in words; empty when it is nothing."""
-    found = [name for name in named.tools if name not in own.tools]
+    allowed = WITHOUT_RIGHTS.union(own.tools)
+    found = [name for name in named.tools if name not in allowed]
     if BASH in named.tools and not all(_is_kept(outer, named) for outer in own.commands):
         found.append("commands of other kinds" if named.commands else "commands of every kind")
     if named.spawns.exceeds(own.spawns):

@@ -8,6 +8,9 @@ import re
 READ_ONLY = ("read", "ls", "find", "grep", "list_tasks", "report_finding")
 """Those that change nothing; plan mode leaves only these."""
 
+WITHOUT_RIGHTS = frozenset({"report_finding"})
+"""Those that only shape the result of whoever has them."""
+
 TOOLS = (*READ_ONLY, "write", "edit", "bash", "create_task", "claim_task", "send_message", "task")
 """Those that an agent can list, in the order in which they are offered."""
 

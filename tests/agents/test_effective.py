@@ -354,6 +354,7 @@ def compared(**more: Any) -> EffectiveAgent:
     [
         ({"tools": ("read", "bash")}, {"tools": ("read",)}, "bash"),
         ({"tools": ("read",)}, {"tools": ("read", "bash")}, ""),
+        ({"tools": ("read", "report_finding")}, {"tools": ("read",)}, ""),
         ({"spawns": ALL}, {}, "the start of further agents"),
         ({"tools": ("bash",)}, {"commands": (("ls",),)}, "bash, commands of every kind"),
     ],
