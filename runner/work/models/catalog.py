@@ -142,6 +142,8 @@ _OPUS = _claude(_price(5, 25, 0.5, 6.25))
 _BUDGET = Known(window=200_000, max_output=64_000, efforts=_LOW_HIGH, thinking="budget")
 _HAIKU_LONG = (100_001, _price(0.5, 2.5, 0.05, 0.625))
 _CLAUDE = {
+    # what its cached tokens cost was not to be found; they count in full
+    "claude-fable-5-2": replace(_FABLE, price=_price(8, 40, None, 10)),
     "claude-fable-5-1": _FABLE,
     "claude-fable-5": replace(_FABLE, price=_price(10, 50, 1, 12.5)),
     "claude-opus-5-5": replace(_OPUS, price=_price(4, 20, 0.2, 5), off=None, forces=False),
@@ -200,6 +202,8 @@ _TABLE = _CLAUDE | _GPT
 
 # Later and unlisted members of a family: the careful guess, and never a price.
 _FAMILIES = {
+    "claude-fable": replace(_FABLE, price=None),
+    "claude-mythos": replace(_FABLE, price=None),
     "claude-": Known(window=200_000, max_output=64_000, efforts=_LOW_HIGH),
     "gpt-6": Known(window=1_050_000, max_output=128_000, efforts=_LOW_HIGH),
     "gpt-5": replace(_GPT_5, efforts=_LOW_HIGH),

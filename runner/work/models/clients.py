@@ -79,8 +79,14 @@ def anthropic_connection(place: Place) -> Connection:
     def open_client() -> Any:
         import anthropic
 
+        # the SDK sends a key as a bearer; many servers beside Anthropic's look for this header
+        headers = {"X-Api-Key": key} if key is not None and base_url is not None else None
         return anthropic.AsyncAnthropic(
-            api_key=key, auth_token=token, base_url=base_url, **_common()
+            api_key=key,
+            auth_token=token,
+            base_url=base_url,
+            default_headers=headers,
+            **_common(),
         )
 
     return Connection(open_client, key=name)

@@ -36,7 +36,12 @@ def test_a_model_is_known_by_its_name_whatever_the_date_or_the_cloud(
 
 @pytest.mark.parametrize(
     ("name", "window"),
-    [("claude-opus-9", 200_000), ("gpt-5.4-pro", 400_000), ("my-model", None)],
+    [
+        ("claude-opus-9", 200_000),
+        ("claude-fable-6", 1_000_000),
+        ("gpt-5.4-pro", 400_000),
+        ("my-model", None),
+    ],
 )
 def test_a_relative_has_the_careful_window_of_its_family_and_no_price(
     name: str, window: int | None
