@@ -31,6 +31,7 @@ from runner.work.turns import result_as_json
 
 Answered = list[tuple[ToolCall, ToolResult]]
 MAX_CUT_REPLIES = 3
+AT_ONCE = 8  # calls of one turn; searches take processors from everybody
 CUT = (
     "Your output was cut off at the token limit, so it was not used. Send less at once: "
     "write a long file in several parts, for example."
@@ -97,9 +98,11 @@ def _company(toolbox: Toolbox, asked: _Asked) -> Hashable:
 async def _answer_all(attempt: Attempt, batch: Sequence[_Asked]) -> list[ToolResult]:
     """The results of calls that run at the same time; each is recorded before any of them."""
     results: dict[str, ToolResult] = {}
+    places = anyio.Semaphore(AT_ONCE)
 
     async def answer(asked: _Asked) -> None:
-        results[asked.call.id] = await _answer(attempt, asked)
+        async with places:
+            results[asked.call.id] = await _answer(attempt, asked)
 
     for asked in batch:
         call = asked.call

@@ -14,6 +14,7 @@ from runner.team.outcome import Done, Failed, Outcome
 from runner.testing import ScriptedModel, call, calls, say, submit
 from runner.testing.model import Step
 from runner.work.attempt import Attempt
+from runner.work.calls import AT_ONCE
 from runner.work.history import INTERRUPTED
 from runner.work.loop import run_attempt
 from runner.work.messages import AssistantTurn, ModelReply, ToolSpec
@@ -92,6 +93,24 @@ async def test_neighbours_that_only_look_run_side_by_side_and_answer_in_order(
     kinds = [line["kind"] for line in stage.transcript() if line["kind"] in ("call", "result")]
     assert kinds == ["call", "call", "result", "result", "call", "result"]
     assert stage.mate.progress.tool is None
+
+
+async def test_no_more_calls_run_at_once_than_there_are_places(stage: Stage) -> None:
+    now = most = 0
+
+    async def look() -> str:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await anyio.wait_all_tasks_blocked()
+        now -= 1
+        return "seen"
+
+    turn = calls(*[call("look")] * (AT_ONCE + 2))
+    await work_with(stage, [tool("look", look)], turn, submit(1))
+
+    assert most == AT_ONCE
+    assert results_of(stage.scripted, 1) == [("seen", False)] * (AT_ONCE + 2)
 
 
 async def test_what_may_write_runs_alone_and_in_its_place(stage: Stage) -> None:
