@@ -15,6 +15,7 @@ from runner.testing.wires.base import (
     TurnsBuilder,
     need,
     need_keys,
+    need_name,
     need_text,
     need_tool,
     pieces,
@@ -347,7 +348,7 @@ def _check_block(block: object, where: str, kinds: tuple[str, ...]) -> None:
             f"{where}.id: String should match '{_CALL_ID.pattern}'",
         )
         need(isinstance(found["input"], dict), f"{where}.input: Input should be a valid dictionary")
-        need_tool(found["name"], {"type": "object"}, where, set())
+        need_name(found["name"], where)
     elif kind == "thinking":
         _check_signature(found, where)
     elif kind == "tool_result" and isinstance(found["content"], list):

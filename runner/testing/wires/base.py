@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 from runner.work.messages import AssistantTurn, ModelReply, ToolCall, ToolResult, Turn, UserTurn
@@ -102,21 +103,35 @@ def need_text(value: object, where: str) -> str:
     return value
 
 
-def need_tool(name: object, schema: object, where: str, taken: set[str]) -> None:
-    """A tool's name, which joins `taken`, and the schema of its arguments."""
+def need_name(name: object, where: str) -> str:
+    """The name of a tool."""
     if not isinstance(name, str) or not _TOOL_NAME.fullmatch(name):
         raise BadRequest(f"{where}.name: String should match pattern '{_TOOL_NAME.pattern}'")
-    need(name not in taken, f"{where}: Tool names must be unique: {name}")
-    taken.add(name)
+    return name
+
+
+def need_tool(name: object, schema: object, where: str, taken: set[str]) -> None:
+    """A tool's name, which joins `taken`, and the schema of its arguments."""
+    named = need_name(name, where)
+    need(named not in taken, f"{where}: Tool names must be unique: {named}")
+    taken.add(named)
     if not isinstance(schema, dict) or schema.get("type") != "object":
         raise BadRequest(f"{where}: schema must be a JSON Schema of 'type: \"object\"'")
+    if fault := _fault_of(json.dumps(schema)):
+        raise BadRequest(f"{where}: Invalid schema for {named!r}: {fault}")
+
+
+@cache
+def _fault_of(schema: str) -> str:
+    """What is wrong with a JSON Schema; every request of a conversation has the same ones."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
 
     try:
-        Draft202012Validator.check_schema(schema)
+        Draft202012Validator.check_schema(json.loads(schema))
     except SchemaError as error:
-        raise BadRequest(f"{where}: Invalid schema for {name!r}: {error.message}") from error
+        return str(error.message)
+    return ""
 
 
 def need_unicode(body: object) -> None:
@@ -187,29 +202,30 @@ class TurnsBuilder:
 
     def __init__(self) -> None:
         self._turns: list[Turn] = []
+        self._names: dict[str, str] = {}
 
     def told(self, text: str = "", results: Sequence[ToolResult] = ()) -> None:
         """Something of the user's side."""
         last = UserTurn()
-        if self._turns and isinstance(self._turns[-1], UserTurn):
-            last = self._turns.pop()  # type: ignore[assignment]
+        if self._turns and isinstance(before := self._turns[-1], UserTurn):
+            last = before
+            self._turns.pop()
         joined = "\n\n".join(part for part in (last.text, text) if part)
         self._turns.append(UserTurn(results=(*last.results, *results), text=joined))
 
     def said(self, text: str = "", calls: Sequence[ToolCall] = ()) -> None:
         """Something of the model's side."""
         last = AssistantTurn()
-        if self._turns and isinstance(self._turns[-1], AssistantTurn):
-            last = self._turns.pop()  # type: ignore[assignment]
+        if self._turns and isinstance(before := self._turns[-1], AssistantTurn):
+            last = before
+            self._turns.pop()
         joined = "\n\n".join(part for part in (last.text, text) if part)
         self._turns.append(AssistantTurn(text=joined, calls=(*last.calls, *calls)))
+        self._names.update((call.id, call.name) for call in calls)
 
     def name_of(self, call_id: str) -> str:
         """The tool that was called under this id."""
-        calls = (
-            call for turn in self._turns if isinstance(turn, AssistantTurn) for call in turn.calls
-        )
-        return next((call.name for call in calls if call.id == call_id), "")
+        return self._names[call_id]
 
     @property
     def turns(self) -> tuple[Turn, ...]:

@@ -16,6 +16,7 @@ from runner.testing.wires.base import (
     TurnsBuilder,
     need,
     need_keys,
+    need_name,
     need_text,
     need_tool,
     pieces,
@@ -269,7 +270,7 @@ def _check_call(call: object, where: str, seen: set[str]) -> str:
     seen.add(call_id)
     parts = ("name", "arguments")
     function = need_keys(found["function"], f"{where}.function", parts, parts)
-    need_tool(function["name"], {"type": "object"}, f"{where}.function", set())
+    need_name(function["name"], f"{where}.function")
     need_arguments(function["arguments"], f"{where}.function.arguments")
     return call_id
 

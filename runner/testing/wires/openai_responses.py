@@ -16,6 +16,7 @@ from runner.testing.wires.base import (
     TurnsBuilder,
     need,
     need_keys,
+    need_name,
     need_text,
     need_tool,
     pieces,
@@ -252,7 +253,7 @@ def _check_item(item: Json, where: str) -> None:
         _check_content(item.get("content"), item["role"], where)
     elif kind == "function_call":
         _check_id(item["call_id"], where)
-        need_tool(item["name"], {"type": "object"}, where, set())
+        need_name(item["name"], where)
         need_arguments(item["arguments"], f"{where}.arguments")
     elif kind == "function_call_output":
         _check_id(item["call_id"], where)
