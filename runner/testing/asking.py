@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from runner.core.ids import key_of
+from runner.work.histories.summary import SUMS_UP
 from runner.work.messages import Asker, AssistantTurn, Turn, UserTurn
-from runner.work.summary import SUMS_UP
 from runner.work.tags import AUTO_CLAIMED
 
 _WHO = re.compile(

@@ -9,9 +9,9 @@ import anyio.to_thread
 from runner.team.outcome import Done, Failed
 from runner.work.attempt import Attempt, Means
 from runner.work.awaiting import all_ended
-from runner.work.findings import findings_in
 from runner.work.messages import ToolCall, ToolResult
 from runner.work.processes.verify import VerifyResult, verify_task
+from runner.work.records.findings import findings_in
 from runner.work.results.contract import Declared, Refused, ResultContract, Submitted
 from runner.work.results.findings import Finding
 from runner.work.tools.finding import REPORT_FINDING

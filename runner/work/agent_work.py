@@ -17,27 +17,27 @@ from runner.team.outcome import HandedBack, LimitReached, Outcome, reason
 from runner.team.types import Assignment, Mail, Teammate
 from runner.work.admission import Admission, Equipment, Refusal
 from runner.work.attempt import Attempt, Means
-from runner.work.carry import keep, recall
 from runner.work.checkout import Checkout
 from runner.work.children import Children
 from runner.work.command_engine import run_command_task
 from runner.work.deadline import Deadline
-from runner.work.history import History
-from runner.work.identity import Identity, with_identity
+from runner.work.histories.history import History
+from runner.work.histories.identity import Identity, with_identity
+from runner.work.histories.turns import turns_as_json
 from runner.work.ledger import Ledger
 from runner.work.loop import run_attempt
 from runner.work.messages import Model
 from runner.work.models import Models
 from runner.work.processes.commands import Leftovers
 from runner.work.prompt import assignment, system_prompt
+from runner.work.records.carry import keep, recall
+from runner.work.records.resume import look_back, take_up
+from runner.work.records.transcript import Transcript, message_transcript, task_transcript
 from runner.work.redact import Redactor, redacted, redacting
 from runner.work.results.contract import ResultContract
-from runner.work.resume import look_back, take_up
 from runner.work.roll import Roll
 from runner.work.shared import Shared, open_record
 from runner.work.subagents import with_subagents
-from runner.work.transcript import Transcript, message_transcript, task_transcript
-from runner.work.turns import turns_as_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

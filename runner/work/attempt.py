@@ -12,7 +12,9 @@ from runner.team.types import Mail, Message
 from runner.work.checkout import Checkout
 from runner.work.children import Child, Children
 from runner.work.deadline import Deadline
-from runner.work.history import History
+from runner.work.histories.history import History
+from runner.work.histories.sizes import Room, most_of_a_result, window_of
+from runner.work.histories.turns import turn_as_json
 from runner.work.json_values import with_texts
 from runner.work.ledger import Ledger
 from runner.work.messages import (
@@ -26,15 +28,13 @@ from runner.work.messages import (
     ToolSpec,
 )
 from runner.work.prompt import letters
+from runner.work.records.transcript import Transcript
 from runner.work.repeats import Repeats
 from runner.work.results.contract import ResultContract, idle_spec
 from runner.work.retry import Gate, ask
-from runner.work.sizes import Room, most_of_a_result, window_of
 from runner.work.tags import SUBAGENT_RESULT, neutralised, tagged
 from runner.work.tools.base import OUTPUT_LIMIT, Toolbox, ToolContext, presentable
 from runner.work.tools.subagent import result
-from runner.work.transcript import Transcript
-from runner.work.turns import turn_as_json
 
 CALL_LIMIT_S = 900.0
 

@@ -19,7 +19,8 @@ from runner.team.outcome import Done, Failed
 from runner.work.acceptance import submit
 from runner.work.attempt import Attempt
 from runner.work.awaiting import next_ended
-from runner.work.history import INTERRUPTED
+from runner.work.histories.history import INTERRUPTED
+from runner.work.histories.turns import result_as_json
 from runner.work.json_values import misfits
 from runner.work.messages import ModelReply, ToolCall, ToolResult
 from runner.work.prompt import reminder
@@ -27,7 +28,6 @@ from runner.work.redact import redacting
 from runner.work.results.contract import IDLE, NO_SUBMIT, SUBMIT
 from runner.work.results.shape import shortened
 from runner.work.tools.base import Toolbox
-from runner.work.turns import result_as_json
 
 Answered = list[tuple[ToolCall, ToolResult]]
 MAX_CUT_REPLIES = 3

@@ -10,8 +10,8 @@ from typing import Protocol, runtime_checkable
 import anyio
 
 from runner.core.settings import Budget
+from runner.work.histories.sizes import Room
 from runner.work.messages import Model, ModelReply, ModelRequest
-from runner.work.sizes import Room
 
 OUTPUT_RESERVE = 4096  # tokens kept free for a reply whose length is not limited
 

@@ -15,12 +15,12 @@ from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached,
 from runner.work.attempt import Attempt
 from runner.work.awaiting import next_ended
 from runner.work.calls import Answered, answer_calls, remind
-from runner.work.compaction import NoRoom, make_room, make_room_after
+from runner.work.histories.compaction import NoRoom, make_room, make_room_after
 from runner.work.ledger import BudgetReached
 from runner.work.messages import ModelReply, ModelRequest
 from runner.work.prompt import reminder
+from runner.work.records.resume import judge_again
 from runner.work.repeats import FAIL_AT, NUDGE
-from runner.work.resume import judge_again
 from runner.work.tools.talk import SEND_MESSAGE
 
 

@@ -23,11 +23,11 @@ from runner.work.deadline import Deadline
 from runner.work.ledger import Ledger
 from runner.work.models import Models
 from runner.work.processes.commands import Leftovers
+from runner.work.records.transcript import Transcript
 from runner.work.redact import Redactor
 from runner.work.results.contract import ResultContract
 from runner.work.rights import Rights
 from runner.work.roll import Roll
-from runner.work.transcript import Transcript
 from runner.work.workspace import Workspace
 
 

@@ -19,10 +19,11 @@ from runner.team.types import Mail, Progress, Teammate
 from runner.work.admission import Equipment, Refusal
 from runner.work.attempt import Attempt, Means
 from runner.work.children import Child, Children
-from runner.work.history import History
-from runner.work.identity import Identity
+from runner.work.histories.history import History
+from runner.work.histories.identity import Identity
 from runner.work.loop import run_with_children
 from runner.work.prompt import subagent_assignment, subagent_prompt
+from runner.work.records.transcript import Transcript, subagent_transcript
 from runner.work.redact import redacted, redacting
 from runner.work.results.contract import ResultContract
 from runner.work.roll import Slot
@@ -30,7 +31,6 @@ from runner.work.shared import Shared, open_record
 from runner.work.tools.base import Toolbox
 from runner.work.tools.board import CLAIM_TASK
 from runner.work.tools.subagent import TASK, Order, Piece, results, started, task_tool
-from runner.work.transcript import Transcript, subagent_transcript
 
 
 def with_subagents(means: Means, equipment: Equipment, shared: Shared) -> Means:

@@ -16,7 +16,7 @@ from runner.core.clock import Clock
 from runner.core.model_settings import ProviderSettings
 from runner.testing import FakeServer, ScriptedModel, make_board, running_team
 from runner.testing.model import Step
-from runner.work.history import check
+from runner.work.histories.history import check
 from runner.work.messages import Model, ModelRequest, UserTurn
 from runner.work.models import Models
 

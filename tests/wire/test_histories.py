@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from runner import Settings
 from runner.core.model_settings import ProviderSettings
 from runner.testing import FakeServer, call, calls, say, think
-from runner.work.history import History, check
+from runner.work.histories.history import History, check
+from runner.work.histories.turns import turns_as_json, turns_from_json
 from runner.work.messages import Model, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec
 from runner.work.models import Models
-from runner.work.turns import turns_as_json, turns_from_json
 
 NAMES = ("ls", "write", "unheard_of", "mcp.odd name!", "")
 TOOLS = tuple(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from runner.testing import call, calls, make_board, say, submit, think
-from runner.work.history import check
+from runner.work.histories.history import check
 from runner.work.messages import AssistantTurn, ModelReply, ModelRequest
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import pytest
 from runner.core.settings import Budget
 from runner.team.outcome import Done, Failed, HandedBack, LimitReached
 from runner.testing import ScriptedModel, call, calls, say, submit
-from runner.work.history import INTERRUPTED
+from runner.work.histories.history import INTERRUPTED
 from runner.work.loop import run_attempt
 from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, ToolSpec, UserTurn
 from runner.work.processes.commands import Leftovers
+from runner.work.records.transcript import Transcript, task_transcript
 from runner.work.tools.base import Tool, Toolbox, ToolContext, ToolFunction, parameters
-from runner.work.transcript import Transcript, task_transcript
 from tests.work.conftest import told
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ from runner.testing import ScriptedModel, call, calls, say, submit
 from runner.testing.model import Step
 from runner.work.attempt import Attempt
 from runner.work.calls import AT_ONCE
-from runner.work.history import INTERRUPTED
+from runner.work.histories.history import INTERRUPTED
 from runner.work.loop import run_attempt
 from runner.work.messages import AssistantTurn, ModelReply, ToolSpec
 from runner.work.processes.commands import Leftovers
+from runner.work.records.transcript import Transcript, task_transcript
 from runner.work.results.contract import NO_SUBMIT
 from runner.work.tools.base import Tool, Toolbox, ToolContext, parameters
-from runner.work.transcript import Transcript, task_transcript
 from tests.work.conftest import told
 
 if TYPE_CHECKING:

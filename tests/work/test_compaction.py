@@ -20,7 +20,9 @@ from runner.errors import ContextOverflow, ModelOverloaded, ModelRejected
 from runner.team.outcome import Done, Failed, Faulted, HandedBack, LimitReached, Outcome
 from runner.testing import ScriptedModel, call, calls, say, submit
 from runner.testing.model import Step
-from runner.work.history import check
+from runner.work.histories.history import check
+from runner.work.histories.sizes import Room
+from runner.work.histories.turns import turns_as_json
 from runner.work.messages import (
     AssistantTurn,
     ModelReply,
@@ -30,9 +32,7 @@ from runner.work.messages import (
     UserTurn,
 )
 from runner.work.retry import MAX_TRIES
-from runner.work.sizes import Room
 from runner.work.tags import AUTO_CLAIMED, IDENTITY
-from runner.work.turns import turns_as_json
 from tests.work.conftest import Stage, told
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 from runner.board.task import Task
 from runner.testing import call, give_up, make_board, submit
 from runner.testing.model import Step
-from runner.work.earlier import earlier_end
-from runner.work.transcript import task_transcript
+from runner.work.records.earlier import earlier_end
+from runner.work.records.transcript import task_transcript
 from tests.work.conftest import told
 
 if TYPE_CHECKING:

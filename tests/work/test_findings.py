@@ -11,8 +11,8 @@ import pytest
 from runner.errors import ModelUnavailable
 from runner.team.outcome import Done, Failed
 from runner.testing import ScriptedModel, call, calls, submit
-from runner.work.findings import findings_in
 from runner.work.messages import ModelReply
+from runner.work.records.findings import findings_in
 from runner.work.results.contract import LEFT_OUT, NULL_DATA
 
 if TYPE_CHECKING:

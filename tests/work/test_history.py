@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.work.history import INTERRUPTED, NO_OUTPUT, BrokenHistory, History, check, mended
+from runner.work.histories.history import (
+    INTERRUPTED,
+    NO_OUTPUT,
+    BrokenHistory,
+    History,
+    check,
+    mended,
+)
+from runner.work.histories.turns import turns_as_json, turns_from_json
 from runner.work.messages import AssistantTurn, Native, ToolCall, ToolResult, Turn, UserTurn
-from runner.work.turns import turns_as_json, turns_from_json
 
 IDS = st.sampled_from(["", "a", "b", "c", "a_2"])
 TEXTS = st.sampled_from(["", "\n ", "words", "\ud83d", "emoji \U0001f600"])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runner.work.history import History, check
-from runner.work.identity import Identity, with_identity
+from runner.work.histories.history import History, check
+from runner.work.histories.identity import Identity, with_identity
 from runner.work.messages import AssistantTurn, ToolCall, ToolResult, Turn, UserTurn
 from runner.work.tags import neutralised
 

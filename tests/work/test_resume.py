@@ -25,10 +25,10 @@ from runner.testing import (
     say,
     submit,
 )
-from runner.work.history import INTERRUPTED, History, check
+from runner.work.histories.history import INTERRUPTED, History, check
+from runner.work.histories.turns import turns_as_json
 from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, Native, UserTurn
-from runner.work.record import NOT_BEGUN, turns_in
-from runner.work.turns import turns_as_json
+from runner.work.records.record import NOT_BEGUN, turns_in
 from tests.team.helpers import write
 from tests.work.conftest import Post, make_teammate, told
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from runner.testing import ScriptedModel
+from runner.work.histories.sizes import MAX_OUTPUT_TOKENS, SHARE, Room, most_of_a_result, window_of
 from runner.work.messages import (
     AssistantTurn,
     ModelRequest,
@@ -15,7 +16,6 @@ from runner.work.messages import (
     ToolSpec,
     UserTurn,
 )
-from runner.work.sizes import MAX_OUTPUT_TOKENS, SHARE, Room, most_of_a_result, window_of
 
 GO = ModelRequest(system="s" * 400, turns=(UserTurn(text="t" * 4_000),))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runner.work.turns import BadTurns, turns_from_json
+from runner.work.histories.turns import BadTurns, turns_from_json
 
 
 @pytest.mark.parametrize(

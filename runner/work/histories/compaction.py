@@ -11,12 +11,12 @@ import anyio.to_thread
 
 from runner.errors import BoardError, ContextOverflow, ModelRejected
 from runner.work.attempt import Attempt
-from runner.work.identity import Identity, with_identity
+from runner.work.histories.identity import Identity, with_identity
+from runner.work.histories.summary import summary_request, summed_up
+from runner.work.histories.turns import turns_as_json
 from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, ToolResult, Turn, UserTurn
 from runner.work.prompt import letters
-from runner.work.summary import summary_request, summed_up
 from runner.work.tools.base import both_ends, output_file, save_output
-from runner.work.turns import turns_as_json
 
 MAX_FUTILE = 3
 _LIGHT = 0.6  # of the room for turns: more than that is summed up

@@ -9,8 +9,8 @@ from typing import Any
 
 from runner.board.task import Task
 from runner.core.layout import Layout
+from runner.work.records.transcript import task_transcript
 from runner.work.results.shape import shortened
-from runner.work.transcript import task_transcript
 
 _TAIL = 65_536  # bytes; the last line says how it ended
 _LONGEST = 1_000  # characters of a reason

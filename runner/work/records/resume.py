@@ -9,16 +9,16 @@ from runner.board.task import Task
 from runner.core.layout import Layout
 from runner.work.acceptance import submit
 from runner.work.attempt import Attempt, Means
-from runner.work.earlier import earlier_end
-from runner.work.history import History
-from runner.work.identity import Identity, with_identity
+from runner.work.histories.history import History
+from runner.work.histories.identity import Identity, with_identity
+from runner.work.histories.turns import turns_as_json
 from runner.work.messages import ToolCall, ToolResult, Turn, UserTurn
 from runner.work.prompt import reminder
-from runner.work.record import Record, last_calls, last_record, turns_in
+from runner.work.records.earlier import earlier_end
+from runner.work.records.record import Record, last_calls, last_record, turns_in
+from runner.work.records.transcript import task_transcript
 from runner.work.results.contract import SUBMIT
 from runner.work.tools.files import READ
-from runner.work.transcript import task_transcript
-from runner.work.turns import turns_as_json
 
 # ends that say nothing about the work; a limit other than the budget does
 _CUT_SHORT = frozenset({"HandedBack", "Faulted", "Lost"})

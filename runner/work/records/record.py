@@ -9,8 +9,8 @@ from typing import Any
 
 from runner.core.json_lines import objects_in
 from runner.team.types import Message
+from runner.work.histories.turns import BadTurns, result_from_json, turn_from_json, turns_from_json
 from runner.work.messages import AssistantTurn, ToolCall, ToolResult, Turn, UserTurn
-from runner.work.turns import BadTurns, result_from_json, turn_from_json, turns_from_json
 
 Line = Mapping[str, Any]
 NOT_BEGUN = "interrupted before it began: it did not run"

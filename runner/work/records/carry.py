@@ -7,7 +7,7 @@ from pathlib import Path
 
 from runner.core.settings import Settings
 from runner.work.attempt import Means
-from runner.work.history import History
+from runner.work.histories.history import History
 
 _PLACE = "carried history"
 

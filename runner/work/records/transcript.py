@@ -4,7 +4,7 @@
 subagents beside them: `<attempt>-1.jsonl`, and for one of that subagent `<attempt>-1-1.jsonl`. A
 line is `{"version", "kind", "turn", "ts", ...}`. Kinds: `start`, `user`, `assistant`, `call`
 (before the tool starts), `result` (when it ended), `compacted` (`turns` are now the whole history,
-in the form of `runner.work.turns`), `end`.
+in the form of `runner.work.histories.turns`), `end`.
 """
 
 from __future__ import annotations
