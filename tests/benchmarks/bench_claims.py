@@ -3,11 +3,14 @@
 Run: python -m tests.benchmarks.bench_claims [--json]
 
 2,000 tasks are claimed and completed by 1, 4 and 8 processes. Right before and right after, as many
-processes run a bare loop of lock, write, fsync and replace; a task costs two of these. The share is
-that of the mean of both loops, the median of three rounds. A task that is handed out twice ends the
-benchmark with an error. Beside it huey, where it is installed (`pip install --group bench`): its
-SQLite queue with fsync, as many jobs that do nothing. It takes a job with one durable write, and a
-job is lost when its process dies.
+processes run a bare loop of lock, write, fsync and replace over the files of such a board, each
+twice: once for the claim and once for the completion. It reads nothing, decides nothing and leaves
+no journal. The share is that of the mean of both loops, the median of three rounds. A task that is
+handed out twice ends the benchmark with an error.
+
+Beside it huey, where it is installed (`pip install --group bench`): its SQLite queue with fsync, as
+many jobs that do nothing. It takes a job with one durable write, and a job is lost when its process
+dies.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +74,8 @@ def _beside_the_bare_loop(root: Path, count: int) -> Figures:
 
 
 def _bare_rate(folder: Path, count: int) -> float:
-    folder.mkdir(parents=True)
+    board(folder, _TASKS)
+    os.sync()
     return _rate("bare", folder, count)
 
 
@@ -101,8 +106,10 @@ def _rate(kind: str, folder: Path, count: int) -> float:
     """What `count` processes that start together get done a second."""
     command = [sys.executable, "-m", __spec__.name, kind, str(folder), str(count)]
     workers = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for _ in range(count)
+        subprocess.Popen(
+            [*command, str(number)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for number in range(count)
     ]
     for worker in workers:
         assert worker.stdout is not None
@@ -116,10 +123,11 @@ def _rate(kind: str, folder: Path, count: int) -> float:
     return done / (time.perf_counter() - began)
 
 
-def _worker(kind: str, folder: Path, count: int) -> None:
+def _worker(kind: str, folder: Path, count: int, number: int) -> None:
+    """One of `count`; prints how much it got done."""
     if kind == "bare":
         _begin()
-        print(_save(folder, rounds=_TASKS // count))
+        print(_save(folder / ".tasks", range(number + 1, _TASKS + 1, count)))
     elif kind == "huey":
         queue, _ = _huey(folder)
         _begin()
@@ -147,18 +155,21 @@ def _drain(store: Store) -> int:
     return done
 
 
-def _save(folder: Path, rounds: int) -> int:
-    """What every durable queue of files has to pay for one change."""
-    data = json.dumps(task_object(1), indent=2).encode()
-    for number in range(rounds):
-        with FileLock(folder / "lock", preserve_lock_file=True):
-            temporary = folder / f".{os.getpid()}.tmp"
-            with temporary.open("wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.replace(folder / f"{os.getpid()}-{number % 100}.json")
-    return rounds
+def _save(folder: Path, numbers: Iterable[int]) -> int:
+    """What every durable queue of files has to pay for its changes."""
+    done = 0
+    for number in numbers:
+        data = json.dumps(task_object(number), indent=2).encode()
+        for _ in ("claim", "completion"):
+            with FileLock(folder / "lock", preserve_lock_file=True):
+                temporary = folder / f".{os.getpid()}.tmp"
+                with temporary.open("wb") as stream:
+                    stream.write(data)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                temporary.replace(folder / f"task_{number}.json")
+            done += 1
+    return done
 
 
 def _huey(folder: Path) -> tuple[Any, Any]:
@@ -182,7 +193,7 @@ def _drain_huey(queue: Any) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 4:
-        _worker(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
+    if len(sys.argv) == 5:
+        _worker(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
     else:
         show(measure, __doc__)
