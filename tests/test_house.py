@@ -155,7 +155,7 @@ def run_python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     )
 
 
-@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("number", [0, 1, 2, 3])
 def test_the_examples_of_the_testing_kit_pass_as_they_stand(number: int, tmp_path: Path) -> None:
     (tmp_path / "test_team.py").write_text(python_blocks("docs/testing.md")[number])
     (tmp_path / "pytest.ini").write_text(
