@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runner.testing import FakeServer, call, say, think
+from runner.testing import FakeServer, ScriptedModel, call, say, think
 from tests.testing.wire_bodies import PATHS, Change, drop, good, post, put
 
 USER = {"role": "user", "content": "More."}
@@ -25,6 +25,8 @@ ANTHROPIC: list[tuple[Change, str]] = [
     (drop("messages", 0), "roles must alternate"),
     (put("messages", 3, to=USER), "roles must alternate"),
     (put("messages", 3, to={"role": "assistant", "content": "x"}), "must end with a user message"),
+    (put("messages", 0, to="Go."), "should be an object"),
+    (put("messages", 0, "content", to=5), "valid string"),
     (put("messages", 0, "content", to=" "), "non-whitespace text"),
     (put("messages", 0, "content", to=[]), "non-empty content"),
     (put("messages", 1, "content", 0, "text", to=""), "non-whitespace text"),
@@ -230,6 +232,16 @@ def test_thinking_that_comes_back_otherwise_than_it_was_said_is_refused(form: st
             spoil(other)
             assert post(server, form, thinking_back(form, other))[0] == 400
         assert post(server, form, thinking_back(form, said))[0] == 200
+
+
+def test_the_system_prompt_may_be_an_item_of_the_input() -> None:
+    body = good("openai-responses")
+    body["input"].insert(0, {"role": "developer", "content": body.pop("instructions")})
+    model = ScriptedModel([say("fine")])
+    with FakeServer(model) as server:
+        assert post(server, "openai-responses", body)[0] == 200
+
+    assert model.requests[0].system == "You work."
 
 
 def test_reasoning_that_was_told_in_a_chat_may_come_back() -> None:
