@@ -19,9 +19,11 @@ EXAMPLE = data_dir("tasks_example")
 SCRIPT = EXAMPLE / "script.yaml"
 
 
-def run(folder: Path, model: str, environ: dict[str, str]) -> dict[str, Any]:
-    """The report of a run over a copy of the example."""
+def run(folder: Path, model: str, settings: str, environ: dict[str, str]) -> dict[str, Any]:
+    """The report of a run over a copy of the example, with more settings."""
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".team"))
+    with (folder / "team.yaml").open("a", encoding="utf-8") as stream:
+        stream.write(settings)
     done = subprocess.run(
         [sys.executable, "-m", "runner", "run", folder, "--drain", "--model", model, "--json"],
         env={**os.environ, **environ},
@@ -58,14 +60,22 @@ def outcome(folder: Path, report: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["anthropic/fake", "openai/fake", "ollama/fake"])
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [
+        ("anthropic/fake", ""),
+        ("openai/fake", ""),
+        ("openai/fake", "providers: {openai: {api: responses}}\n"),
+        ("ollama/fake", ""),
+    ],
+)
 def test_the_example_ends_the_same_whether_its_script_is_replayed_here_or_by_an_api(
-    tmp_path: Path, model: str
+    tmp_path: Path, model: str, settings: str
 ) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
-    written = outcome(here, run(here, "script/script.yaml", {}))
+    written = outcome(here, run(here, "script/script.yaml", settings, {}))
     with FakeServer(SCRIPT) as server:
-        sent = outcome(there, run(there, model, server.environ))
+        sent = outcome(there, run(there, model, settings, server.environ))
 
     assert server.refusals == []
     assert len(server.asked) == written["turns"]
