@@ -17,7 +17,8 @@ from runner.core.ids import LEAD, is_safe
 from runner.core.layout import Layout
 from runner.core.log import get_logger
 from runner.errors import BoardBusy, OwnInbox, RunnerError
-from runner.team.mailbox import Batch, Cursor, Mailbox, Stamp, post
+from runner.team.cursor import Cursor
+from runner.team.mailbox import Batch, Mailbox, Stamp, post
 from runner.team.requests import decide, pending
 from runner.team.roster_files import live_members
 from runner.team.types import Mail, Message

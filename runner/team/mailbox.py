@@ -11,14 +11,12 @@ Everything here is synchronous: one call is one hop.
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from runner.core.cancelling import scope_cancelled
 from runner.core.clock import Clock, to_iso
@@ -36,36 +34,14 @@ from runner.core.ids import random_id, safe_name
 from runner.core.json_lines import objects_in
 from runner.core.layout import STATE_VERSION, Layout
 from runner.errors import UnknownRecipient
+from runner.team.cursor import NOWHERE, Cursor, beginning, seek_unread
 from runner.team.types import Message
 
 ROTATE_BYTES = 65536
 """A wholly read inbox of this size or more is put away."""
 
 Stamp = tuple[int, int, int] | None
-_HEAD_BYTES = 256
 _OWN_KEYS = frozenset({"id", "type", "from", "content", "timestamp"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cursor:
-    """How far an inbox is read: `offset` bytes of the file that begins with `head`.
-
-    `head` is a digest of the first line, `inode`, `size` and `mtime_ns` are what the file had when
-    it was read: a new file may have the same first line, or get the inode of an old one. `ids` are
-    those of the messages before `offset`: they tell a rewritten file from new mail. Damaged lines
-    before `reported` have been set aside.
-    """
-
-    head: str = ""
-    inode: int = 0
-    size: int = 0
-    mtime_ns: int = 0
-    offset: int = 0
-    ids: frozenset[str] = frozenset()
-    reported: int = 0
-
-
-NOWHERE = Cursor()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +52,7 @@ class Batch:
     """
 
     messages: tuple[Message, ...] = ()
-    cursor: Cursor = Cursor()
+    cursor: Cursor = NOWHERE
     damaged: tuple[Mapping[str, Any], ...] = ()
 
 
@@ -121,14 +97,14 @@ class Mailbox:
                     self._save(gone, telling)
                 return Batch(cursor=gone)
             with stream:
-                start = _start(saved, taken, stream)
+                start = seek_unread(stream, saved, taken)
                 data = stream.read()
             batch = _parse(data, start)
             fresh = [line for line in batch.damaged if line["offset"] >= start.reported]
             if fresh:
                 for line in fresh:
                     append_line(self.damaged_file, encode_line({"file": self.path.name, **line}))
-                kept = saved if _is_same(saved, start) else replace(start, offset=0)
+                kept = saved if saved.is_in(start) else replace(start, offset=0)
                 self._save(replace(kept, reported=batch.cursor.reported), telling)
             return replace(batch, damaged=tuple(fresh))
 
@@ -141,7 +117,7 @@ class Mailbox:
             "transcript": str(transcript.absolute()),
             "size": size,
             "ids": list(told),
-            "upto": _to_json(upto),
+            "upto": upto.to_json(),
         }
         with self._locked():
             saved, _ = self._load()
@@ -153,11 +129,11 @@ class Mailbox:
             saved, _ = self._load()
             try:
                 with self.path.open("rb") as stream:
-                    found = _beginning(stream)
+                    found = beginning(stream)
             except FileNotFoundError:
                 return
-            is_known = _is_same(saved, found)
-            if not _is_same(upto, found) or (is_known and saved.offset >= upto.offset):
+            is_known = saved.is_in(found)
+            if not upto.is_in(found) or (is_known and saved.offset >= upto.offset):
                 return
             if upto.offset == found.size >= ROTATE_BYTES:
                 # a death between the two leaves a cursor of another file: read from the start
@@ -171,7 +147,7 @@ class Mailbox:
         """The unread messages; nothing is consumed and nothing is written."""
         try:
             with self.path.open("rb") as stream:
-                start = _start(self._load()[0], NOWHERE, stream)
+                start = seek_unread(stream, self._load()[0])
                 return _parse(stream.read(), start).messages
         except FileNotFoundError:
             return ()
@@ -190,12 +166,12 @@ class Mailbox:
         """The place, and what was announced and is not answered."""
         try:
             value = json.loads(self._cursor_file.read_bytes())
-            saved, telling = _from_json(value), value.get("telling")
+            saved, telling = Cursor.from_json(value), value.get("telling")
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             # at least once: without a place everything counts as unread
             return Cursor(), None
         try:
-            upto = _from_json(telling["upto"]) if telling and _is_answered(telling) else None
+            upto = Cursor.from_json(telling["upto"]) if telling and _is_answered(telling) else None
         except (ValueError, KeyError, TypeError):
             upto = telling = None
         if upto is None:
@@ -203,34 +179,10 @@ class Mailbox:
         return replace(upto, reported=max(saved.reported, upto.reported)), None
 
     def _save(self, cursor: Cursor, telling: Mapping[str, Any] | None = None) -> None:
-        value = {"version": STATE_VERSION, **_to_json(cursor)}
+        value = {"version": STATE_VERSION, **cursor.to_json()}
         if telling is not None:
             value["telling"] = telling
         atomic_write(self._cursor_file, encode_json(value))
-
-
-def _from_json(value: Mapping[str, Any]) -> Cursor:
-    return Cursor(
-        head=str(value["head"]),
-        inode=int(value["inode"]),
-        size=int(value["size"]),
-        mtime_ns=int(value["mtime_ns"]),
-        offset=int(value["offset"]),
-        ids=frozenset(str(one) for one in value["ids"]),
-        reported=int(value["reported"]),
-    )
-
-
-def _to_json(cursor: Cursor) -> dict[str, Any]:
-    return {
-        "head": cursor.head,
-        "inode": cursor.inode,
-        "size": cursor.size,
-        "mtime_ns": cursor.mtime_ns,
-        "offset": cursor.offset,
-        "reported": cursor.reported,
-        "ids": sorted(cursor.ids),
-    }
 
 
 def _is_answered(telling: Mapping[str, Any]) -> bool:
@@ -250,41 +202,6 @@ def _is_answered(telling: Mapping[str, Any]) -> bool:
         if kind in ("start", "end"):
             break
     return False
-
-
-def _start(saved: Cursor, taken: Cursor, stream: BinaryIO) -> Cursor:
-    """Where to go on in the file that is there now; `stream` is left at that place."""
-    found, known = _beginning(stream), (saved, taken)
-    same = [one for one in known if _is_same(one, found)]
-    if same:
-        furthest = max(same, key=lambda one: one.offset)
-        reported = max(one.reported for one in same)
-        start = replace(found, offset=furthest.offset, ids=furthest.ids, reported=reported)
-    else:
-        # another file under this name: read it all, but nothing a second time
-        start = replace(found, ids=frozenset().union(*(one.ids for one in known)))
-    stream.seek(start.offset)
-    return start
-
-
-def _beginning(stream: BinaryIO) -> Cursor:
-    """The place before the first line of this file."""
-    status = os.fstat(stream.fileno())
-    stream.seek(0)
-    first = stream.readline(_HEAD_BYTES).rstrip(b"\r\n")
-    return Cursor(
-        head=hashlib.sha256(first).hexdigest()[:16],
-        inode=status.st_ino,
-        size=status.st_size,
-        mtime_ns=status.st_mtime_ns,
-    )
-
-
-def _is_same(known: Cursor, found: Cursor) -> bool:
-    """Whether `known` is a place in the file as it was `found`, which lines were only added to."""
-    grown = found.size > known.size
-    untouched = (found.size, found.mtime_ns) == (known.size, known.mtime_ns)
-    return (known.head, known.inode) == (found.head, found.inode) and (grown or untouched)
 
 
 def _parse(data: bytes, start: Cursor) -> Batch:

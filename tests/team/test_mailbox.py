@@ -15,7 +15,8 @@ import pytest
 from runner.core.files import encode_line
 from runner.core.layout import Layout
 from runner.errors import UnknownRecipient, UnsafeName
-from runner.team.mailbox import ROTATE_BYTES, Cursor, Mailbox, post
+from runner.team.cursor import Cursor
+from runner.team.mailbox import ROTATE_BYTES, Mailbox, post
 from runner.team.types import Message
 from runner.testing.board import make_board
 from runner.testing.clock import FakeClock

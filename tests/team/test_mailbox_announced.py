@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from runner.core.layout import Layout
-from runner.team.mailbox import Cursor, Mailbox
+from runner.team.cursor import Cursor
+from runner.team.mailbox import Mailbox
 from runner.team.types import Message
 from runner.testing.board import make_board
 
