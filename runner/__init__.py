@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         UnsafeName,
         UsageError,
     )
+    from runner.team.message import Message
     from runner.team.outcome import (
         Done,
         Failed,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     )
     from runner.team.report import Report
     from runner.team.team import Team
-    from runner.team.types import Assignment, Mail, Message, Teammate, Work
+    from runner.team.types import Assignment, Mail, Teammate, Work
     from runner.work.run import run_team
 
 __version__ = "0.1.0"
@@ -80,12 +81,13 @@ _HOMES = {
             TaskNotFound TaskUnreadable ToolError UnknownAgent UnknownCommand
             UnknownRecipient UnsafeName UsageError
         """,
+        "runner.team.message": "Message",
         "runner.team.outcome": """
             Done Failed Faulted HandedBack LimitReached Lost Outcome Usage
         """,
         "runner.team.report": "Report",
         "runner.team.team": "Team",
-        "runner.team.types": "Assignment Mail Message Teammate Work",
+        "runner.team.types": "Assignment Mail Teammate Work",
         "runner.work.run": "run_team",
     }.items()
     for name in names.split()

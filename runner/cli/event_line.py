@@ -9,15 +9,13 @@ from typing import Any
 
 from runner.cli.output import cut, one_line
 from runner.core.clock import from_iso
+from runner.team.message import CONTROL
 
 Event = Mapping[str, Any]
 _HEAD = frozenset({"ts", "event", "run", "teammate", "subagent", "task", "attempt"})
 # what only programs need: ids, and where a process is; the state in `--json`
 _UNTOLD = frozenset({"claim", "request", "message", "id", "pid", "host", "source", "file"})
 _SUBJECT_LENGTH = 120
-_CONTROL = frozenset(
-    {"shutdown_request", "shutdown_response", "plan_approval", "plan_approval_response"}
-)
 
 
 def is_for_people(event: Event) -> bool:
@@ -26,7 +24,7 @@ def is_for_people(event: Event) -> bool:
     if name == "request.decided":  # decided at once; one that is dropped has a reason
         return bool(event.get("reason"))
     if name in {"message.sent", "message.delivered"}:
-        return one_line(event.get("type")) not in _CONTROL
+        return one_line(event.get("type")) not in CONTROL
     return name != "teammate.working"  # said by the claim
 
 

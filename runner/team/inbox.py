@@ -19,13 +19,11 @@ from runner.core.log import get_logger
 from runner.errors import BoardBusy, OwnInbox, RunnerError
 from runner.team.cursor import Cursor
 from runner.team.mailbox import Batch, Mailbox, Stamp, post
+from runner.team.message import CONTROL, Message
 from runner.team.requests import decide, pending
 from runner.team.roster_files import live_members
-from runner.team.types import Mail, Message
+from runner.team.types import Mail
 
-CONTROL = frozenset(
-    {"shutdown_request", "shutdown_response", "plan_approval", "plan_approval_response"}
-)
 MAX_DELIVERIES = 3
 """Mail that faults its reader this often is put away as read."""
 

@@ -10,7 +10,6 @@ Everything here is synchronous: one call is one hop.
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -35,13 +34,12 @@ from runner.core.json_lines import objects_in
 from runner.core.layout import STATE_VERSION, Layout
 from runner.errors import UnknownRecipient
 from runner.team.cursor import NOWHERE, Cursor, beginning, seek_unread
-from runner.team.types import Message
+from runner.team.message import OWN_KEYS, Message, decode
 
 ROTATE_BYTES = 65536
 """A wholly read inbox of this size or more is put away."""
 
 Stamp = tuple[int, int, int] | None
-_OWN_KEYS = frozenset({"id", "type", "from", "content", "timestamp"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,13 +212,13 @@ def _parse(data: bytes, start: Cursor) -> Batch:
     ids, offset = set(start.ids), start.offset
     *lines, rest = data.split(b"\n")
     for line in lines:
-        found = _decode(line, offset)
+        found = decode(line, offset)
         if isinstance(found, Message):
             _keep(found, messages, ids)
         elif found is not None:
             damaged.append(found)
         offset += len(line) + 1
-    last = _decode(rest, offset)
+    last = decode(rest, offset)
     if isinstance(last, Message):
         _keep(last, messages, ids)
         offset += len(rest)
@@ -234,43 +232,6 @@ def _keep(message: Message, messages: list[Message], ids: set[str]) -> None:
         messages.append(message)
     if not message.id.startswith("@"):
         ids.add(message.id)
-
-
-def _decode(line: bytes, offset: int) -> Message | dict[str, Any] | None:
-    """A message, what is damaged about the line, or None for an empty line."""
-    if not line.strip():
-        return None
-    try:
-        value = json.loads(line.decode(), strict=False)
-    except (ValueError, RecursionError) as error:
-        reason = str(error)
-    else:
-        if isinstance(value, dict):
-            return _message(value, offset)
-        reason = "not a JSON object"
-    return {
-        "offset": offset,
-        "reason": reason,
-        "text": line.decode(errors="replace"),
-        "base64": base64.b64encode(line).decode(),
-    }
-
-
-def _message(value: dict[str, Any], offset: int) -> Message:
-    def text(key: str, default: str) -> str:
-        found = value.get(key)
-        if found is None:
-            return default
-        return clean_text(found if isinstance(found, str) else json.dumps(found))
-
-    return Message(
-        id=text("id", f"@{offset}"),
-        type=text("type", "message"),
-        sender=text("from", "unknown"),
-        content=text("content", ""),
-        timestamp=text("timestamp", ""),
-        extra={key: found for key, found in value.items() if key not in _OWN_KEYS},
-    )
 
 
 def post(
@@ -295,7 +256,7 @@ def post(
         sender=sender,
         content=clean_text(content),
         timestamp=to_iso(clock.now()),
-        extra={key: value for key, value in (extra or {}).items() if key not in _OWN_KEYS},
+        extra={key: value for key, value in (extra or {}).items() if key not in OWN_KEYS},
     )
     Mailbox(layout, to).append(message)
     return message

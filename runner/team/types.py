@@ -1,4 +1,4 @@
-"""What the team and the work agree on: assignments, messages, and what a work sees of a teammate.
+"""What the team and the work agree on: assignments, and what a work sees of a teammate.
 
 `Work` is the one seam between them. A work gets an assignment and a teammate and returns the
 outcome; it never completes, fails or releases the task itself.
@@ -22,30 +22,8 @@ from runner.core.events import Journal
 from runner.core.ids import LEAD, Key, key_of
 from runner.errors import NotClaimable
 from runner.team.guardian import ProcessGroups
+from runner.team.message import Message
 from runner.team.outcome import Outcome, Usage
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """One line of an inbox. `timestamp` is ISO 8601 UTC; `extra` holds the line's other keys."""
-
-    id: str
-    type: str
-    sender: str
-    content: str
-    timestamp: str
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """The line as it stands in the file: `sender` is the key `from`."""
-        return {
-            "id": self.id,
-            "type": self.type,
-            "from": self.sender,
-            "content": self.content,
-            "timestamp": self.timestamp,
-            **self.extra,
-        }
 
 
 async def _unannounced(transcript: Path, size: int) -> None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runner.board.task import Task
+from runner.team.message import Message
 from runner.team.outcome import Outcome, Usage
-from runner.team.types import Mail, Message
+from runner.team.types import Mail
 from runner.work.checkout import Checkout
 from runner.work.children import Child, Children
 from runner.work.deadline import Deadline

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from runner.agents.effective import EffectiveAgent
 from runner.board.task import Task
-from runner.team.types import Message
+from runner.team.message import Message
 from runner.work.histories.identity import Identity
 from runner.work.results.contract import IDLE, SUBMIT, ResultContract
 from runner.work.tags import (

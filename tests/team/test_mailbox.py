@@ -17,7 +17,7 @@ from runner.core.layout import Layout
 from runner.errors import UnknownRecipient, UnsafeName
 from runner.team.cursor import Cursor
 from runner.team.mailbox import ROTATE_BYTES, Mailbox, post
-from runner.team.types import Message
+from runner.team.message import Message
 from runner.testing.board import make_board
 from runner.testing.clock import FakeClock
 

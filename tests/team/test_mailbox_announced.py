@@ -11,7 +11,7 @@ import pytest
 from runner.core.layout import Layout
 from runner.team.cursor import Cursor
 from runner.team.mailbox import Mailbox
-from runner.team.types import Message
+from runner.team.message import Message
 from runner.testing.board import make_board
 
 TOLD = {"kind": "user", "mail": ["m-1", "m-2"]}

@@ -18,8 +18,9 @@ from runner.core.layout import Layout
 from runner.core.settings import Settings
 from runner.errors import UnknownRecipient
 from runner.team.guardian import ProcessGroups
+from runner.team.message import Message
 from runner.team.outcome import Outcome
-from runner.team.types import Mail, Message, Teammate
+from runner.team.types import Mail, Teammate
 from runner.testing import ScriptedModel, make_board
 from runner.testing.model import Step
 from runner.work.agent_work import AgentWork, agent_work

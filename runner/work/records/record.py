@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.core.json_lines import objects_in
-from runner.team.types import Message
+from runner.team.message import Message
 from runner.work.histories.turns import BadTurns, result_from_json, turn_from_json, turns_from_json
 from runner.work.messages import AssistantTurn, ToolCall, ToolResult, Turn, UserTurn
 
