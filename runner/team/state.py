@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import anyio
 import anyio.to_thread
 
 from runner.board.board import Board
-from runner.board.outlook import Outlook, Refuses, RefusesFor, outlook, unfit
-from runner.board.snapshot import Snapshot
+from runner.board.outlook import Outlook, outlook, unfit
 from runner.board.task import Claimant, Fence, Task
 from runner.core.clock import Clock
 from runner.core.events import Journal
@@ -23,15 +20,14 @@ from runner.core.log import get_logger
 from runner.core.settings import Settings
 from runner.errors import BoardError, SaveFailed
 from runner.team.guardian import ProcessGroups
+from runner.team.last_writes import LastWrites
 from runner.team.look import Look, Looks
 from runner.team.outcome import Usage
 from runner.team.pulse import Pulse
+from runner.team.refusals import Refusals
 from runner.team.roster import Roster, Status
 from runner.team.seat import Seat
 from runner.team.types import Work
-
-LAST_WRITE_S = 1.0
-"""So long may the last writes of a run wait for a lock."""
 
 _SWEEP_TICKS = 6
 """While every change is told, only every so many ticks is each file looked at."""
@@ -41,12 +37,11 @@ _QUIET_EVENTS = frozenset({"turn.ended", "tool.ended", "task.claimed", "task.unc
 
 @dataclass(kw_only=True, eq=False)
 class RunState:
-    """One per run. All of it is used on the event loop only, but for `refuses_for`.
+    """One per run. All of it is used on the event loop only, but for `refusals`.
 
-    `admission` says why a task cannot be done here at all; None lets everything in. `cause` is why
-    the run stops, where it is not a person's wish. `doom` is what everybody crashed with.
-    `given_up` has the ids of claims whose end could not be saved, with the reason. `notes` are
-    sentences for the report.
+    `cause` is why the run stops, where it is not a person's wish. `doom` is what everybody crashed
+    with. `given_up` has the ids of claims whose end could not be saved, with the reason. `notes`
+    are sentences for the report.
     """
 
     layout: Layout
@@ -58,7 +53,7 @@ class RunState:
     board: Board
     processes: ProcessGroups
     roster: Roster
-    admission: RefusesFor | None
+    refusals: Refusals
     only: frozenset[Key] | None
     drain: bool
     seats: tuple[Seat, ...] = ()
@@ -67,19 +62,14 @@ class RunState:
     cause: str | None = None
     doom: str | None = None
     given_up: dict[str, str] = field(default_factory=dict)
-    hurried: bool = False
     usages: list[Usage] = field(default_factory=list)
     message_turns: int = 0
     notes: list[str] = field(default_factory=list)
+    writes: LastWrites = field(init=False, default_factory=LastWrites)
     pulse: Pulse = field(init=False)
     looks: Looks = field(init=False)
-    _writes: set[anyio.CancelScope] = field(init=False, default_factory=set)
-    _last_moment: float = field(init=False, default=0.0)
     _told: set[str] = field(init=False, default_factory=set)
     _claiming: anyio.Lock = field(init=False, default_factory=anyio.Lock)
-    _handed_back: dict[Key, tuple[Any, str]] = field(init=False, default_factory=dict)
-    _refusals: set[tuple[Key, str]] = field(init=False, default_factory=set)
-    _mutex: threading.Lock = field(init=False, default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.pulse = Pulse(self.clock)
@@ -175,67 +165,10 @@ class RunState:
         progress.since = self.clock.monotonic()
         self.roster.update(seat.member, status, task.id if task is not None else None)
 
-    @contextlib.contextmanager
-    def shielded(self) -> Iterator[None]:
-        """Inside, a write to the board is not cut off by a cancellation.
-
-        Each hop has the lock's own timeout. Once hurried, what is not written by the last moment
-        is given up: it is stale as soon as this process is gone.
-        """
-        with anyio.CancelScope(shield=True) as scope:
-            self._writes.add(scope)
-            if self.hurried:
-                scope.deadline = self._last_moment
-            try:
-                yield
-            finally:
-                self._writes.discard(scope)
-
-    def hurry(self) -> float:
-        """From now on there is one second for all writes together; when it ends, as anyio counts.
-
-        Real time, whatever the clock: this is about other processes.
-        """
-        self.hurried = True
-        self._last_moment = anyio.current_time() + LAST_WRITE_S
-        for scope in self._writes:
-            scope.deadline = self._last_moment
-        self.pulse.beat()
-        return self._last_moment
-
-    def set_aside(self, task: Task, reason: str) -> None:
-        """A task handed back without fault is not taken again until its file changes."""
-        self._handed_back[task.key] = (task.raw, reason)
-
-    def refuses_for(self, claimant: Claimant) -> Refuses:
-        """What admission says, and what this run has handed back. Called in a worker thread."""
-        admission = self.admission(claimant) if self.admission is not None else None
-
-        def refuses(task: Task) -> str | None:
-            raw, reason = self._handed_back.get(task.key, (None, None))
-            if reason is not None and raw == task.raw:
-                return reason
-            reason = admission(task) if admission is not None else None
-            if reason is not None:
-                self._tell_refused(task, claimant, reason)
-            return reason
-
-        return refuses
-
-    def _tell_refused(self, task: Task, claimant: Claimant, reason: str) -> None:
-        """Journal each reason of a task once, however often and by whomever it is asked."""
-        with self._mutex:
-            is_new = (task.key, reason) not in self._refusals
-            self._refusals.add((task.key, reason))
-        if is_new:
-            self.journal.emit(
-                "task.unclaimable", teammate=claimant.name, task=task.id, reason=reason
-            )
-
     async def look(self) -> Look:
         """A fresh look; claims of this run that nobody works on go back."""
         look = await self.looks.fresh()
-        if look.own and not self.hurried:
+        if look.own and not self.writes.hurried:
             held = self._fences()
             for task in look.own:
                 if task.fence not in held:
@@ -253,7 +186,7 @@ class RunState:
             if self._has_something_for(mate.claimant):
                 try:
                     mate.next_task = await self.board.claim_next(
-                        mate.claimant, refuses_for=self.refuses_for, only=self.only
+                        mate.claimant, refuses_for=self.refusals.refuses_for, only=self.only
                     )
                 except BoardError as error:
                     # one file that cannot be written, or no lock: the next look is near
@@ -283,7 +216,7 @@ class RunState:
         """Whether admission lets this claimant do one of `tasks`."""
 
         def ask() -> bool:
-            refuses = self.refuses_for(claimant)
+            refuses = self.refusals.refuses_for(claimant)
             return any(refuses(task) is None for task in tasks)
 
         return await anyio.to_thread.run_sync(ask)
@@ -320,15 +253,9 @@ class RunState:
         plain = outlook(look.snapshot, claimants, None, self.only)
         if plain.nothing_left and not final:
             return plain
-        return await anyio.to_thread.run_sync(self._judged, look.snapshot, claimants)
-
-    def _judged(self, snapshot: Snapshot, claimants: list[Claimant]) -> Outlook:
-        """Only what admission refuses counts as refused: another run takes what was handed back."""
-        found = outlook(snapshot, claimants, self.refuses_for, self.only)
-        if not self._handed_back:
-            return found
-        elsewhere = outlook(snapshot, claimants, self.admission, self.only)
-        return replace(found, refused=elsewhere.refused)
+        return await anyio.to_thread.run_sync(
+            self.refusals.judged, look.snapshot, claimants, self.only
+        )
 
     def _unrest(self, seen: int) -> bool:
         """Something happened after the look, or somebody has something to do."""

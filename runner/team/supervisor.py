@@ -48,7 +48,8 @@ class Supervisor:
     def cut_all(self, reason: str) -> None:
         """End every running attempt now; its task goes back, if that can be written soon."""
         # whoever still waits then, for a lock that somebody holds, is not waited for
-        self._scope.deadline = self._state.hurry()
+        self._scope.deadline = self._state.writes.hurry()
+        self._state.pulse.beat()
         for cycle in self._cycles.values():
             if cycle.working is not None:
                 cycle.working.cut(HandedBack(reason=reason))
@@ -183,7 +184,7 @@ def new_teammate(state: RunState, member: Member, inbox: Inbox) -> Teammate:
         asked_to_stop=lambda: state.stopping,
         bell=state.pulse,
         tick_s=state.settings.limits.poll_interval_s,
-        refuses_for=state.refuses_for,
+        refuses_for=state.refusals.refuses_for,
         only=state.only,
         progress=Progress(since=state.clock.monotonic()),
     )

@@ -23,9 +23,11 @@ from runner.core.layout import Layout
 from runner.core.settings import Settings
 from runner.errors import ConfigError, UsageError
 from runner.team.guardian import GuardedGroups
+from runner.team.last_writes import LAST_WRITE_S
+from runner.team.refusals import Refusals
 from runner.team.report import Report, TeammateRow, judge
 from runner.team.roster import Roster
-from runner.team.state import LAST_WRITE_S, RunState
+from runner.team.state import RunState
 from runner.team.supervisor import Supervisor, new_seat
 from runner.team.types import Teammate, Work
 from runner.team.watcher import Watcher
@@ -198,7 +200,7 @@ class Team:
             board=self.board,
             processes=processes,
             roster=roster,
-            admission=self._refuses_for,
+            refusals=Refusals(self._refuses_for, self.journal),
             only=self._only,
             drain=self._drain,
             notes=self.notes,

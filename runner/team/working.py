@@ -123,7 +123,7 @@ async def settle(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> N
     it is given up, and stale when the run has ended.
     Raises: OSError, when the whole board could not be looked at for half a minute.
     """
-    with state.shielded():
+    with state.writes.shielded():
         try:
             found = await _patiently(state, seat, task, outcome)
         except ClaimLost as error:
@@ -144,7 +144,7 @@ async def _patiently(state: RunState, seat: Seat, task: Task, outcome: Outcome) 
             raise
         except (BoardError, OSError) as error:
             state.trouble("result_not_saved", error, task=task)
-            if state.hurried:
+            if state.writes.hurried:
                 # stale as soon as this process is gone
                 return None
             without_board += isinstance(error, OSError)
@@ -155,7 +155,7 @@ async def _patiently(state: RunState, seat: Seat, task: Task, outcome: Outcome) 
         else:
             return None
         left_s = end - clock.monotonic()
-        await state.pulse.wait_until(lambda: state.hurried, min(pause_s, left_s))
+        await state.pulse.wait_until(lambda: state.writes.hurried, min(pause_s, left_s))
         pause_s = min(pause_s * 2, _MAX_SAVE_PAUSE_S)
 
 
@@ -174,7 +174,7 @@ async def _write(state: RunState, seat: Seat, task: Task, outcome: Outcome) -> N
             await board.release(fence, reason=error, fault=True, usage=usage)
         case HandedBack(reason=reason):
             reason = state.cause or reason
-            state.set_aside(await board.release(fence, reason=reason, usage=usage), reason)
+            state.refusals.set_aside(await board.release(fence, reason=reason, usage=usage), reason)
         case _:
             seat.teammate.emit("task.lost", task, found=outcome.found)
 
@@ -183,7 +183,7 @@ async def give_back(state: RunState, seat: Seat, reason: str) -> None:
     """Return whatever this teammate still holds: it has ended, however it went."""
     mate = seat.teammate
     held, mate.task, mate.next_task = (mate.task, mate.next_task), None, None
-    with state.shielded():
+    with state.writes.shielded():
         for task in held:
             if task is None:
                 continue
