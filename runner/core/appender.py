@@ -43,10 +43,12 @@ class Appender:
                 return self._descriptor
         except FileNotFoundError:
             pass
+        # forgotten first: the number of a closed file soon is that of another one
+        self._inode = None
         if self._closing is not None:
             self._closing()
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        self._inode, self._descriptor = None, os.open(self._path, flags, 0o644)
+        self._descriptor = os.open(self._path, flags, 0o644)
         self._closing = weakref.finalize(self, os.close, self._descriptor)
         status = os.fstat(self._descriptor)
         self._inode = (status.st_dev, status.st_ino)

@@ -31,6 +31,7 @@ EVENTS = frozenset(
     """.split()
 )
 
+_KEPT_LINES = 1000  # while the disk takes none
 _ALWAYS = ("ts", "event", "run", "teammate", "task", "attempt")
 
 Listener = Callable[[dict[str, Any]], None]
@@ -40,7 +41,7 @@ class Journal:
     """Appends to one `.jsonl` file and tells listeners. One writer per file; any thread.
 
     What happens before the folder exists is written with the first line after: a run that is
-    refused at its start leaves nothing behind.
+    refused at its start leaves nothing behind. So is what a full disk refused, the newest of it.
     """
 
     def __init__(self, path: Path, *, run: str | None, clock: Clock) -> None:
@@ -51,6 +52,7 @@ class Journal:
         self._lock = Lock()
         self._listeners: list[Listener] = []
         self._waiting: list[bytes] = []
+        self._refused = False
 
     def subscribe(self, listener: Listener) -> None:
         """`listener` gets every later line as a dict, on the thread that emits it."""
@@ -88,8 +90,13 @@ class Journal:
         except FileNotFoundError:
             return
         except SaveFailed as error:
-            # a full disk costs lines of the journal, not the work that they tell of
-            get_logger(__name__).warning("journal_line_lost", lost=event, error=str(error))
+            # a full disk does not cost the work that the lines tell of
+            if not self._refused:
+                get_logger(__name__).warning("journal_line_waits", waits=event, error=str(error))
+            self._refused = True
+            del self._waiting[:-_KEPT_LINES]
+            return
+        self._refused = False
         self._waiting.clear()
 
 

@@ -57,6 +57,24 @@ def test_without_a_folder_it_says_so_and_goes_on_when_there_is_one(tmp_path: Pat
     assert path.read_bytes() == b"2\n"
 
 
+def test_a_folder_that_was_away_for_a_while_gets_its_lines_and_no_other_file(
+    tmp_path: Path,
+) -> None:
+    folder, away = tmp_path / "runs", tmp_path / "away"
+    folder.mkdir()
+    appender = Appender(folder / "a.jsonl")
+    appender.append(b"1\n")
+    folder.rename(away)
+    with pytest.raises(FileNotFoundError):
+        appender.append(b"2\n")
+    other = tmp_path / "other"
+    with other.open("w+b"):  # gets the number that has become free
+        away.rename(folder)
+        appender.append(b"3\n")
+    assert other.read_bytes() == b""
+    assert (folder / "a.jsonl").read_bytes() == b"1\n3\n"
+
+
 def test_a_path_that_is_no_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(SaveFailed, match=f"{tmp_path.name}.*Is a directory"):
         Appender(tmp_path).append(b"1\n")
