@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
 import anyio
@@ -25,7 +24,8 @@ from runner.errors import ConfigError, UsageError
 from runner.team.guardian import GuardedGroups
 from runner.team.last_writes import LAST_WRITE_S
 from runner.team.refusals import Refusals
-from runner.team.report import Report, TeammateRow, judge
+from runner.team.report import Report
+from runner.team.reporting import report_of
 from runner.team.roster import Roster
 from runner.team.state import RunState
 from runner.team.supervisor import Supervisor, new_seat
@@ -167,7 +167,9 @@ class Team:
         try:
             state = await self._open(roster, processes)
             await self._live(state)
-            report = await self._report(state, started)
+            report = await report_of(
+                state, started, agents=self._agents, signal=self._signal, limit=self._limit
+            )
             self.journal.emit("run.ended", exit=report.exit_code, totals=report.totals)
             self._final = report
             return report
@@ -256,61 +258,6 @@ class Team:
         await self.clock.sleep(seconds)
         self._cause = f"time limit of {seconds:g} s reached"
         self.limit_reached("time", f"the time limit of {seconds:g} s is used up")
-
-    async def _report(self, state: RunState, started: datetime) -> Report:
-        look = await state.look()
-        if state.no_more_claims is not None:
-            state.tell(f"claiming was stopped: {state.no_more_claims}")
-        # whoever holds the lock of an inbox for longer is stopped, and the run has to end
-        with anyio.move_on_after(LAST_WRITE_S):
-            await anyio.to_thread.run_sync(self._close_inboxes, state)
-        return Report(
-            run=self.run_id,
-            team=self.settings.team,
-            started=started,
-            finished=self.clock.now(),
-            tasks=judge(
-                look.snapshot,
-                await state.outlook(look, final=True),
-                only=self._only,
-                agents=self._agents,
-                left=self._why_left(state),
-            ),
-            teammates=tuple(
-                TeammateRow(
-                    name=seat.member.name,
-                    role=seat.member.role,
-                    agent=seat.member.agent,
-                    status=seat.member.status,
-                    tasks=tuple(seat.worked),
-                )
-                for seat in state.seats
-            ),
-            usages=tuple(state.usages),
-            message_turns=state.message_turns,
-            signal=self._signal,
-            limit=self._limit,
-            notes=tuple(self.notes),
-        )
-
-    def _close_inboxes(self, state: RunState) -> None:
-        """Nobody reads any more: what was asked too late is answered, what stays unread is said."""
-        for seat in state.seats:
-            unread = seat.inbox.close()
-            if unread:
-                some = "1 message" if unread == 1 else f"{unread} messages"
-                state.tell(f"{some} for {seat.member.name} stayed unread")
-
-    def _why_left(self, state: RunState) -> str:
-        if state.doom is not None:
-            return f"not done: every teammate crashed: {state.doom}"
-        if state.no_more_claims is not None:
-            return f"not done: claiming was stopped: {state.no_more_claims}"
-        if state.cause is not None:
-            return f"not done: {state.cause}"
-        if state.stopping:
-            return "not done: the run was stopped before"
-        return "not done: the run ended before"
 
     def _remember_agent(self, line: dict[str, Any]) -> None:
         key = key_of(line.get("task"))
