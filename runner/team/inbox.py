@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
 
-from runner.core.clock import Clock, from_iso
+from runner.core.clock import Clock
 from runner.core.events import Journal
-from runner.core.ids import LEAD, is_safe
+from runner.core.ids import LEAD
 from runner.core.layout import Layout
 from runner.core.log import get_logger
 from runner.errors import BoardBusy, OwnInbox, RunnerError
+from runner.team.control import Control
 from runner.team.cursor import Cursor
 from runner.team.mailbox import Batch, Mailbox, Stamp, post
 from runner.team.message import CONTROL, Message
-from runner.team.requests import decide, pending
 from runner.team.roster_files import live_members
 from runner.team.types import Mail
 
@@ -54,16 +53,15 @@ class Inbox:
         self.name = name
         self._layout = layout
         self._mailbox = Mailbox(layout, name)
-        self._run = run
         self._clock = clock
         self._journal = journal
-        self._opened = clock.now()
+        self._control = Control(
+            layout, name, run=run, clock=clock, journal=journal, send=self._send
+        )
         self._seen: Stamp = None
         self._taken = Cursor()
         self._upto: Cursor | None = None
         self._handed: list[_Handed] = []
-        self._heeded: set[str] = set()
-        self._shutdowns: list[Message] = []
         self._held_back = False
         self._looked = False
         self._deliveries = 0
@@ -72,7 +70,7 @@ class Inbox:
     @property
     def shutdown(self) -> Message | None:
         """The request that ends the teammate, once one has arrived."""
-        return self._shutdowns[0] if self._shutdowns else None
+        return self._control.shutdown
 
     def has_news(self) -> bool:
         """Whether the file changed since the last look. Cheap: one `stat`."""
@@ -118,12 +116,12 @@ class Inbox:
 
     async def answer_shutdown(self) -> None:
         """Approve every request and tell whoever asked. Mail that nobody has read stays unread."""
-        await anyio.to_thread.run_sync(self._answer)
+        await anyio.to_thread.run_sync(self._control.answer)
         await self._settle(*(one for one in self._handed if not one.letters))
 
     def close(self) -> int:
         """The run ends: requests that came too late are answered; how much mail stays unread."""
-        self._answer()
+        self._control.answer()
         letters = (one for one in self._mailbox.peek() if one.type not in CONTROL)
         return sum(1 for _ in letters)
 
@@ -145,7 +143,7 @@ class Inbox:
         self._report_damage(batch)
         for message in batch.messages:
             if message.type in CONTROL:
-                self._control(message)
+                self._control.heed(message, first_look=not self._looked)
         self._looked = True
         letters = tuple(one for one in batch.messages if one.type not in CONTROL)
         self._held_back = bool(letters) and lead_only and all(one.sender != LEAD for one in letters)
@@ -227,77 +225,6 @@ class Inbox:
         )
         return message.id
 
-    def _control(self, message: Message) -> None:
-        if message.id in self._heeded:  # read again, with mail that was put back
-            return
-        self._heeded.add(message.id)
-        refusal = self._why_not_obey(message)
-        if refusal is None:
-            self._shutdowns.append(message)
-            return
-        get_logger(__name__).warning(
-            "control_message_dropped",
-            teammate=self.name,
-            message=message.id,
-            type=message.type,
-            sender=message.sender,
-            reason=refusal,
-        )
-        self._journal.emit(
-            "request.decided",
-            teammate=self.name,
-            request=message.extra.get("request"),
-            message=message.id,
-            status="dropped",
-            reason=refusal,
-        )
-
-    def _why_not_obey(self, message: Message) -> str | None:
-        """A control message belongs to a run; those of other runs and times are dropped."""
-        if message.type != "shutdown_request":
-            return f"nobody here waits for a {message.type}"
-        run = message.extra.get("run")
-        if run is not None:
-            return None if run == self._run else f"it belongs to run {run}"
-        if message.sender != LEAD:
-            return f"it is neither from the {LEAD} nor of this run"
-        sent = _moment(message.timestamp)
-        old = sent < self._opened if sent is not None else not self._looked
-        return "it is older than this run" if old else None
-
-    def _answer(self) -> None:
-        """What was asked by message, then what was asked on record and not yet read."""
-        asked = [(one.sender, one.extra.get("request")) for one in self._shutdowns]
-        for record in pending(self._layout, to=self.name, run=self._run):
-            if record.type == "shutdown" and (record.sender, record.id) not in asked:
-                asked.append((record.sender, record.id))
-        for sender, request in asked:
-            self._approve(sender, request)
-        self._shutdowns.clear()
-
-    def _approve(self, sender: str, request: object) -> None:
-        if is_safe(request):
-            try:
-                decide(
-                    self._layout,
-                    str(request),
-                    "approved",
-                    by=self.name,
-                    clock=self._clock,
-                    journal=self._journal,
-                )
-            except RunnerError as error:
-                self._note("request_not_decided", error)
-        try:
-            self._send(
-                sender,
-                f"{self.name} shuts down",
-                "shutdown_response",
-                {"request": request, "run": self._run, "approve": True},
-            )
-        except RunnerError as error:
-            self._note("shutdown_not_answered", error)
-
     def _note(self, event: str, error: Exception) -> None:
         get_logger(__name__).warning(event, teammate=self.name, error=str(error))
 
@@ -311,10 +238,3 @@ class Inbox:
                 message=f"byte {line['offset']}: {line['reason']}; "
                 f"set aside in {self._mailbox.damaged_file.name}",
             )
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        return from_iso(text)
-    except ValueError:
-        return None
