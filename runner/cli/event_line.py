@@ -39,9 +39,7 @@ def event_line(event: Event, subjects: Mapping[Any, str] | None = None) -> str:
     shown = verb if group in {"task", "teammate"} else f"{group} {verb}"
     task = one_line(event.get("task"))
     facts = _facts(event, _subject(event, subjects or {}))
-    moment = local_time(event)
-    clock = moment.strftime("%H:%M:%S") if moment else "--:--:--"
-    return f"{clock} {who:<8} {shown.replace('_', ' '):<17} {task:<4} {facts}".rstrip()
+    return f"{clock_time(event)} {who:<8} {shown.replace('_', ' '):<17} {task:<4} {facts}".rstrip()
 
 
 def _who(event: Event) -> str:
@@ -56,6 +54,12 @@ def local_time(event: Event) -> datetime | None:
         return from_iso(str(event.get("ts"))).astimezone()
     except (ValueError, OverflowError):
         return None
+
+
+def clock_time(event: Event) -> str:
+    """The same as `12:00:01`; dashes if it cannot be told."""
+    moment = local_time(event)
+    return moment.strftime("%H:%M:%S") if moment else "--:--:--"
 
 
 def _subject(event: Event, subjects: Mapping[Any, str]) -> str:
@@ -74,6 +78,8 @@ def _facts(event: Event, subject: str) -> str:
         about = problem if isinstance(problem, dict) else event
         return one_line(f"{about.get('file')}: {about.get('message')}")
     told = [text for key in ("reason", "error") if (text := _sentence(event.get(key)))]
+    if event.get("event") == "task.stale" and event.get("dead_run"):
+        told = [one_line(f"run {event['dead_run']} died; it is free again, after a pause at most")]
     if not told and subject:
         told = [one_line(subject)]
     elif not told:

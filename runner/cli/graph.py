@@ -11,7 +11,7 @@ from typing import Any
 from runner.board.graph import critical_path, is_open, unblocked_by
 from runner.board.snapshot import Snapshot
 from runner.board.task import Task
-from runner.cli.output import counted, one_line
+from runner.cli.output import counted, cut, one_line
 from runner.core.ids import Key, order_key
 
 _LABEL = 60  # characters of a subject in a drawing
@@ -170,7 +170,7 @@ def _label(snapshot: Snapshot, task: Task | None, key: Key) -> tuple[str, str]:
     if task is None:
         return one_line(f"{key} (not on the board)"), "missing"
     label = one_line(f"{task.id} {task.subject}")
-    return (label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"), snapshot.state(task)
+    return cut(label, _LABEL), snapshot.state(task)
 
 
 def _edges(snapshot: Snapshot, tasks: Mapping[Key, Task]) -> Sequence[Edge]:

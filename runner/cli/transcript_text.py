@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.cli import output
-from runner.cli.event_line import local_time
+from runner.cli.event_line import clock_time
 from runner.core.json_lines import objects_in
 
 _SHOWN = 240  # characters of one text
@@ -25,7 +25,7 @@ def say_short(lines: Iterable[Line]) -> None:
     """`12:00:01 call       bash {"command": "make"}`, long texts shortened."""
     for line in _telling(lines):
         text = output.one_line(_content(line))
-        output.say(f"{_head(line)} {_shortened(text)}".rstrip())
+        output.say(f"{_head(line)} {output.cut(text, _SHOWN)}".rstrip())
 
 
 def say_whole(lines: Iterable[Line]) -> None:
@@ -43,9 +43,7 @@ def _telling(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def _head(line: Line) -> str:
-    moment = local_time(line)
-    clock = moment.strftime("%H:%M:%S") if moment else "--:--:--"
-    return f"{clock} {output.one_line(line.get('kind')):<10}"
+    return f"{clock_time(line)} {output.one_line(line.get('kind')):<10}"
 
 
 def _content(line: Line, *, whole: bool = False) -> str:
@@ -71,12 +69,8 @@ def _anew(line: Line, *, whole: bool) -> str:
     """The history was made anew; what it is made of stands in other lines, but for summaries."""
     turns = line["turns"] if isinstance(line.get("turns"), list) else []
     goes_on = f"goes on from attempt {line.get('attempt')}, " if line.get("attempt") else ""
-    told = f"{goes_on}history of {len(turns)} message{'' if len(turns) == 1 else 's'}"
+    told = f"{goes_on}history of {output.counted(len(turns), 'message')}"
     if not whole or line.get("kind") != "compacted":
         return told
     texts = [str(turn["text"]) for turn in turns if isinstance(turn, dict) and turn.get("text")]
     return "\n\n".join([told, *texts])
-
-
-def _shortened(line: str) -> str:
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
