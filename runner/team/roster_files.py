@@ -18,9 +18,10 @@ from runner.core.layout import Layout
 from runner.errors import SaveFailed
 from runner.team.guardian_main import lives
 
-Roster = dict[str, Any]
+RosterFile = dict[str, Any]
 """What `.team/runs/<run>.json` holds; `members` is a list of objects that have a `name`."""
 
+_MERGED_KEYS = ("name", "role", "agent", "status")
 _Identity = tuple[int, int]
 
 
@@ -35,7 +36,7 @@ class RosterFiles:
         self._own_run = own_run
         self._ended: dict[Path, _Identity] = {}
 
-    def live(self) -> list[Roster]:
+    def live(self) -> list[RosterFile]:
         """Of the runs that are alive, in the order of their start."""
         found = [file for _, file in self._begun() if is_alive(self._layout, file["run"])]
         return sorted(found, key=lambda file: str(file.get("started")))
@@ -51,7 +52,7 @@ class RosterFiles:
             with contextlib.suppress(SaveFailed):
                 atomic_write(path, encode_json(ended))
 
-    def _begun(self) -> Iterator[tuple[Path, Roster]]:
+    def _begun(self) -> Iterator[tuple[Path, RosterFile]]:
         """The files that tell no end, whether their run is alive or not."""
         for path in sorted(self._layout.runs.glob("*.json")):
             if path.stem == self._own_run:
@@ -68,7 +69,7 @@ class RosterFiles:
                 self._ended[path] = identity
 
 
-def live_rosters(layout: Layout) -> list[Roster]:
+def live_rosters(layout: Layout) -> list[RosterFile]:
     """The roster files of all live runs, in the order of their start."""
     return RosterFiles(layout).live()
 
@@ -93,26 +94,23 @@ def is_outdated(layout: Layout, own_run: str) -> bool:
     return any(not is_alive(layout, run) for run in runs - {own_run})
 
 
-def is_dying(file: Roster) -> bool:
+def is_dying(file: RosterFile) -> bool:
     """Its process is gone, and its guardian holds the lock for a last moment."""
     pid = file.get("pid")
     return file.get("host") == socket.gethostname() and isinstance(pid, int) and not lives(pid)
 
 
-def names(file: Roster) -> list[str]:
+def names(file: RosterFile) -> list[str]:
     return [member["name"] for member in file["members"]]
 
 
-def merged(files: Iterable[Roster]) -> list[dict[str, Any]]:
+def merged(files: Iterable[RosterFile]) -> list[dict[str, Any]]:
     """The members of these runs, as `config.json` shows them."""
     return [
         {**{key: member.get(key) for key in _MERGED_KEYS}, "run": file["run"]}
         for file in files
         for member in file["members"]
     ]
-
-
-_MERGED_KEYS = ("name", "role", "agent", "status")
 
 
 def load_object(path: Path) -> dict[str, Any]:
