@@ -44,6 +44,13 @@ def guarded(layout: Layout) -> Iterator[GuardedGroups]:
     lock.release()
 
 
+def guardian_of(guarded: GuardedGroups, group: int) -> int:
+    """The id of the guardian that guards this group, the first one, from now on."""
+    guarded.add(group)
+    assert guarded.pid is not None
+    return guarded.pid
+
+
 DOOMED = """
     import os, subprocess, sys, time
     from pathlib import Path
@@ -100,9 +107,7 @@ def test_a_killed_run_takes_its_tools_along_and_frees_its_lock(
 def test_closing_kills_what_is_left_and_ends_the_guardian(
     guarded: GuardedGroups, sleeper: subprocess.Popen[bytes]
 ) -> None:
-    guarded.add(sleeper.pid)
-    guardian = guarded.pid
-    assert guardian is not None
+    guardian = guardian_of(guarded, sleeper.pid)
     guarded.close()
     assert sleeper.wait(timeout=5) == -signal.SIGKILL
     assert guarded.groups == frozenset()
@@ -127,9 +132,7 @@ def test_a_group_that_has_ended_is_forgotten(
 def test_a_guardian_shrugs_off_signals(
     guarded: GuardedGroups, sleeper: subprocess.Popen[bytes]
 ) -> None:
-    guarded.add(sleeper.pid)
-    guardian = guarded.pid
-    assert guardian is not None
+    guardian = guardian_of(guarded, sleeper.pid)
     _until_it_ignores_signals(guardian)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         os.kill(guardian, number)
@@ -140,9 +143,7 @@ def test_a_guardian_shrugs_off_signals(
 def test_a_killed_guardian_is_replaced_by_one_that_knows_all_groups(
     guarded: GuardedGroups, sleeper: subprocess.Popen[bytes]
 ) -> None:
-    guarded.add(sleeper.pid)
-    first = guarded.pid
-    assert first is not None
+    first = guardian_of(guarded, sleeper.pid)
     os.kill(first, signal.SIGKILL)
     second = subprocess.Popen(["sleep", "60"], start_new_session=True)
     try:
@@ -159,9 +160,7 @@ def test_a_killed_guardian_is_replaced_by_one_that_knows_all_groups(
 def test_who_comes_before_the_successor_of_a_dead_guardian_starts_it(
     guarded: GuardedGroups, sleeper: subprocess.Popen[bytes]
 ) -> None:
-    guarded.add(2**22 + 1)
-    first = guarded.pid
-    assert first is not None
+    first = guardian_of(guarded, 2**22 + 1)
     with guarded._mutex:
         os.kill(first, signal.SIGKILL)
         while guardian_main.lives(first):
@@ -184,9 +183,7 @@ def test_what_nothing_can_guard_is_refused_and_can_be_forgotten(
 
 
 def test_a_guardian_that_hangs_is_not_waited_for_without_end(guarded: GuardedGroups) -> None:
-    guarded.add(2**22 + 1)
-    guardian = guarded.pid
-    assert guardian is not None
+    guardian = guardian_of(guarded, 2**22 + 1)
     os.kill(guardian, signal.SIGSTOP)
     guarded.close()
     with pytest.raises(ProcessLookupError):
@@ -213,9 +210,7 @@ def test_a_guardian_reads_lines_however_they_are_cut() -> None:
 def test_a_killed_guardian_is_replaced_before_the_next_command(
     guarded: GuardedGroups, sleeper: subprocess.Popen[bytes]
 ) -> None:
-    guarded.add(sleeper.pid)
-    first = guarded.pid
-    assert first is not None
+    first = guardian_of(guarded, sleeper.pid)
     os.kill(first, signal.SIGKILL)
     while guarded.pid in (None, first):
         os.sched_yield()
@@ -226,9 +221,7 @@ def test_a_killed_guardian_is_replaced_before_the_next_command(
 def test_a_guardian_that_cannot_live_is_not_replaced_without_end(
     guarded: GuardedGroups, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    guarded.add(2**22 + 1)
-    guardian = guarded.pid
-    assert guardian is not None
+    guardian = guardian_of(guarded, 2**22 + 1)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     os.kill(guardian, signal.SIGKILL)
     while any(thread.name.endswith("(_succeed)") for thread in threading.enumerate()):

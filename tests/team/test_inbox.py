@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,16 +13,8 @@ from runner.team.inbox import MAX_DELIVERIES, Inbox
 from runner.team.mailbox import Mailbox
 from runner.team.requests import ask_to_stop, read_request
 from runner.team.types import Mail
-from runner.testing.board import make_board
 from runner.testing.clock import FakeClock
 from tests.team.helpers import write
-
-
-@pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    layout = make_board(tmp_path)
-    layout.ensure_team()
-    return layout
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
@@ -12,17 +11,9 @@ from runner.core.layout import Layout
 from runner.team.cursor import Cursor
 from runner.team.mailbox import Mailbox
 from runner.team.message import Message
-from runner.testing.board import make_board
 
 TOLD = {"kind": "user", "mail": ["m-1", "m-2"]}
 REPLY = {"kind": "assistant"}
-
-
-@pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    layout = make_board(tmp_path)
-    layout.ensure_team()
-    return layout
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,16 +20,8 @@ from runner.team.requests import (
     open_request,
     read_request,
 )
-from runner.testing.board import make_board
 from runner.testing.clock import FakeClock
 from tests.team.helpers import events
-
-
-@pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    layout = make_board(tmp_path)
-    layout.ensure_team()
-    return layout
 
 
 @pytest.fixture

@@ -23,13 +23,6 @@ from runner.testing.team import running_team
 from tests.team.helpers import events, finish
 
 
-@pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    layout = make_board(tmp_path)
-    layout.ensure_team()
-    return layout
-
-
 def loaded(path: Path) -> dict[str, Any]:
     value = json.loads(path.read_bytes())
     assert isinstance(value, dict)
