@@ -108,12 +108,8 @@ def command(
     from runner.cli.running import Order, plan_board, run_board
 
     directory = here.directory(context)
-    call = None
-    if command_name is None:
-        layout = find_layout(here.existing(directory / _folder(words)))
-    else:
-        layout = find_layout(directory)
-        call = command_call(directory, command_name, words)
+    layout = find_layout(_folder(directory, words) if command_name is None else directory)
+    call = None if command_name is None else command_call(directory, command_name, words)
     overrides = {
         "members": members,
         "model": model,
@@ -121,20 +117,16 @@ def command(
         "budget.tokens": max_tokens,
         "budget.time": max_time,
     }
-    settings = load_settings(layout, os.environ, overrides)
+    file = directory / junit if junit else None
     order = Order(
-        call=call,
-        drain=drain,
-        only=only,
-        take_over=take_over,
-        junit=directory / junit if junit else None,
-        as_json=as_json,
+        call=call, drain=drain, only=only, take_over=take_over, junit=file, as_json=as_json
     )
+    settings = load_settings(layout, os.environ, overrides)
     return (plan_board if dry_run else run_board)(layout, settings, order)
 
 
-def _folder(words: tuple[str, ...]) -> str:
-    """DIR, or where we are. Raises: UsageError."""
+def _folder(directory: Path, words: tuple[str, ...]) -> Path:
+    """DIR, or where we are; `words` has no more than that. Raises: UsageError."""
     if len(words) > 1:
         raise UsageError(f"found {' '.join(words)!r}, expected one DIR (see `runner run --help`)")
-    return words[0] if words else "."
+    return here.existing(directory / words[0]) if words else directory
