@@ -57,8 +57,14 @@ def planned(
     ]
 
 
-def print_plan(entries: Sequence[Entry], code: int) -> None:
-    """The plan as a table, and the exit code that it means."""
+def failed_before(snapshot: Snapshot, only: frozenset[Key] | None) -> list[Task]:
+    """What counts as a failure of the next run too, since no run opens it again by itself."""
+    tasks = claim_order(snapshot.tasks.values(), Claimant(name=""))
+    return [one for one in tasks if one.status == "failed" and (only is None or one.key in only)]
+
+
+def print_plan(entries: Sequence[Entry], failed: Sequence[Task], code: int) -> None:
+    """The plan as a table, what stays failed, and the exit code that it means."""
     columns = ("task", "outlook", "state", "by", "subject", "reason")
     rows = [
         (
@@ -67,8 +73,12 @@ def print_plan(entries: Sequence[Entry], code: int) -> None:
         )
         for one in entries
     ]
-    if not rows:
+    if not rows and not failed:
         output.say("nothing to do")
         return
-    print_table(columns, rows, spare=("by", "state"), long=("subject", "reason"), wrap=True)
+    if rows:
+        print_table(columns, rows, spare=("by", "state"), long=("subject", "reason"), wrap=True)
+    if failed:
+        ids = output.one_line(", ".join(str(one.id) for one in failed))
+        output.say(f"failed before, left as it is: {ids}; `runner tasks retry ID` opens it again")
     output.say(f"dry run: nothing was claimed (exit {code})")

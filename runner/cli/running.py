@@ -18,7 +18,7 @@ from runner.board.task import Task
 from runner.cli import boards, output
 from runner.cli.command_task import CommandCall, Draft, draft, print_draft, put_on_board, refusal
 from runner.cli.junit import check_target, write_junit
-from runner.cli.plan import planned, print_plan
+from runner.cli.plan import failed_before, planned, print_plan
 from runner.cli.remarks import remarks
 from runner.cli.summary import Subjects, print_summary
 from runner.cli.watch import LineWatcher, LiveWatcher, Watcher
@@ -157,9 +157,13 @@ async def _stop_on_signals(
     wanted = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     with anyio.open_signal_receiver(*wanted) as signals:
         task_status.started()
+        again = False
         async for number in signals:
-            output.note(f"runner: {signal.Signals(number).name}: ending; once more ends at once")
+            grace = f"in at most {team.settings.limits.grace_s:g} s; once more ends at once"
+            how = "at once" if again else grace
+            output.note(f"runner: {signal.Signals(number).name}: ending {how}")
             team.stop(number)
+            again = True
 
 
 def plan_board(layout: Layout, settings: Settings, order: Order) -> int:
@@ -177,7 +181,9 @@ def plan_board(layout: Layout, settings: Settings, order: Order) -> int:
     admission = _admission(layout, settings)
     output.warn(remarks(layout, settings, snapshot, only))
     entries = planned(snapshot, settings, admission, only)
-    code = 3 if any(entry["outlook"] == "stuck" for entry in entries) else 0
+    failed = failed_before(snapshot, only)
+    stuck = any(entry["outlook"] == "stuck" for entry in entries)
+    code = 1 if failed else 3 if stuck else 0
     problem = _why_not_begun(drafted, snapshot, settings, admission, only)
     if problem is not None:  # told after the list, which says what else stands in the way
         code = 2
@@ -189,7 +195,7 @@ def plan_board(layout: Layout, settings: Settings, order: Order) -> int:
     else:
         if drafted is not None:
             print_draft(drafted)
-        print_plan(entries, code)
+        print_plan(entries, failed, code)
     if problem is not None:
         output.note(f"runner: {problem}")
     return code

@@ -14,6 +14,8 @@ from runner.core.ids import is_safe, safe_name
 from runner.core.layout import Layout
 from runner.errors import RunnerError
 
+_NOBODY = "no agent worked on it; `runner tasks show {}` tells what became of it"
+
 
 @click.command()
 @here.task_id
@@ -104,7 +106,7 @@ def _file(folder: Path, task_id: str, attempt: int | None) -> Path:
     if not found:
         which = f"attempt {attempt} at task {task_id}" if attempt is not None else f"task {task_id}"
         known = ", ".join(path.stem for path in there)
-        hint = f"there are those of attempt {known}" if known else "no agent worked on it"
+        hint = f"there are those of attempt {known}" if known else _NOBODY.format(task_id)
         raise RunnerError(f"{which} has no transcript: {hint}")
     return found[-1]
 

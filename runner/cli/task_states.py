@@ -18,7 +18,16 @@ from runner.errors import NotClaimable, RunnerError, UsageError
 _claim_id = click.option(
     "--claim", "claim_id", metavar="CID", help="The claim's id, as `claim` printed."
 )
+_ENDED = frozenset({"completed", "failed", "deleted"})
 _owner = click.option("--owner", metavar="NAME", help="Who holds the task.")
+
+
+def _opens_again(task: Task) -> str:
+    """The next step for a task that has ended."""
+    if task.status not in _ENDED:
+        return ""
+    force = "" if task.status == "failed" else " --force"
+    return f"; `runner tasks retry {task.id}{force}` opens it again"
 
 
 @click.command()
@@ -44,7 +53,7 @@ def claim(
         try:
             task = store.claim(task_id, claimant)
         except NotClaimable as error:
-            reason = str(error)
+            reason = f"{error}{_opens_again(store.find(task_id))}"
     if task is None:
         output.note(f"runner: {reason}")
         if as_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable
 from typing import Any, get_args
 
@@ -28,6 +29,8 @@ from runner.core.clock import to_iso
 from runner.core.ids import Key
 from runner.core.layout import Layout
 from runner.errors import UsageError
+
+_COMMANDS = frozenset({"run", "verify"})
 
 command = click.Group(
     "tasks",
@@ -131,17 +134,15 @@ def show(context: click.Context, task_id: str, transcript: bool, as_json: bool) 
     for name, value in _facts(store.layout, facts, snapshot, task):
         output.say(f"{name:<12} {value}")
     if task.description.strip():
-        output.say(f"\n{_text(task.description)}")
+        output.say()
+        output.say_text(task.description.rstrip())
     if task.result is not None:
-        output.say(f"\nresult\n{_text(json.dumps(task.result, indent=2, ensure_ascii=False))}")
+        output.say("\nresult")
+        output.say_text(json.dumps(task.result, indent=2, ensure_ascii=False))
     if attempts:
         print_history(attempts)
     if transcript:
         task_log.say_transcripts(store.layout, task)
-
-
-def _text(text: str) -> str:
-    return "\n".join(output.spaced_line(line) for line in text.splitlines())
 
 
 def _facts(
@@ -165,7 +166,7 @@ def _facts(
         "priority": task.priority or None,
         "blocked by": ", ".join(str(written(snapshot, key)) for key in still),
         "waited for": ", ".join(str(written(snapshot, key)) for key in over),
-        "run": task.run if isinstance(task.run, str) else " ".join(task.run or ()),
+        "run": task.run if isinstance(task.run, str) else shlex.join(task.run or ()),
         "verify": " && ".join(task.verify),
         "claim": claim,
         "attempts": task.attempt or None,
@@ -178,7 +179,12 @@ def _facts(
         "file": layout.tasks / task.file,
         "transcripts": transcripts if transcripts.is_dir() else None,
     }
-    return [(name, output.one_line(value)) for name, value in named.items() if value]
+    return [(name, _fact(name, value)) for name, value in named.items() if value]
+
+
+def _fact(name: str, value: object) -> str:
+    # spaces mean something in a command
+    return output.spaced_line(str(value)) if name in _COMMANDS else output.one_line(value)
 
 
 def describe(snapshot: Snapshot, task: Task) -> dict[str, Any]:

@@ -239,6 +239,10 @@ def test_every_journal_of_the_board_is_looked_at(board: Path) -> None:
         ),
         ({"event": "run.started"}, "--:--:-- -        run started"),
         (
+            {"event": "task.stale", "subject": "Sum", "by": "ann", "dead_run": "run-1"},
+            "--:--:-- -        stale                  run run-1 died while ann worked on it",
+        ),
+        (
             {"event": "tool.ended", "tool": "submit_result", "error": True, "seconds": 0.007},
             "--:--:-- -        tool ended             tool=submit_result error seconds=0.007",
         ),

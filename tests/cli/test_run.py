@@ -243,6 +243,15 @@ def test_a_dry_run_of_a_board_where_nothing_is_open_says_so(cli: Cli) -> None:
     assert (answer.code, answer.out) == (0, "nothing to do\n")
 
 
+def test_a_dry_run_tells_what_failed_before_and_ends_as_the_run_would(cli: Cli) -> None:
+    cli.board({"status": "failed"}, {"id": "b", "status": "failed"}, {"status": "completed"})
+    answer = cli("run", "--dry-run")
+    assert answer.code == cli("run", "--drain").code == 1
+    assert "failed before, left as it is: 1, b; `runner tasks retry ID`" in answer.out
+    assert "nothing to do" not in answer.out
+    assert cli("run", "--dry-run", "--only", "3").code == 0
+
+
 def test_a_dry_run_names_only_who_would_not_be_refused(cli: Cli) -> None:
     cli.layout.team_yaml.write_text(
         "model: script/turns.jsonl\n"
@@ -376,9 +385,11 @@ def test_a_second_signal_ends_at_once(cli: Cli) -> None:
         fifo.read_bytes()
         process.send_signal(signal.SIGTERM)
         assert process.stderr is not None
-        assert b"once more ends at once" in process.stderr.readline()
+        first = process.stderr.readline()
+        assert b"ending in at most 300 s; once more ends at once" in first
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=15)
+        _, second = process.communicate(timeout=15)
+    assert second == b"runner: SIGTERM: ending at once\n"
     assert process.returncode == 143
     assert cli.raw(1)["status"] == "pending"
 

@@ -48,7 +48,7 @@ def test_one_attempt_is_given_whole_as_json(cli: Cli) -> None:
 def test_a_task_without_such_a_transcript_says_which_there_are(cli: Cli) -> None:
     cli.board({"id": 1}, {"id": 2})
     transcript(cli, 1, 2)
-    assert "no agent worked on it" in cli("tasks", "log", "2").err
+    assert "no agent worked on it; `runner tasks show 2` tells" in cli("tasks", "log", "2").err
     missing = cli("tasks", "log", "1", "--attempt", "7")
     assert (missing.code, "there are those of attempt 1, 2" in missing.err) == (1, True)
 

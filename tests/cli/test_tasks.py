@@ -99,6 +99,12 @@ def test_show_tells_what_the_file_says_and_what_it_means(cli: Cli) -> None:
     assert '"a": 1' in failed
 
 
+def test_show_tells_a_command_as_it_would_be_typed(cli: Cli) -> None:
+    cli.board({"run": ["grep", "a  b", "x.txt"]}, {"run": "true", "verify": "test  -e  'a  b'"})
+    assert "run          grep 'a  b' x.txt\n" in cli("tasks", "show", "1").out
+    assert "verify       test  -e  'a  b'\n" in cli("tasks", "show", "2").out
+
+
 def test_show_tells_what_the_work_has_cost_and_changed(cli: Cli) -> None:
     usage = {"turns": 2, "toolCalls": 1, "inputTokens": 1200, "outputTokens": 30, "usd": 0.0312}
     cli.board(
@@ -299,6 +305,16 @@ def test_a_claim_that_is_not_to_be_had_is_null_and_exit_1(cli: Cli) -> None:
     assert cli("tasks", "claim", "--owner", "ann", "--role", "reviewer", "1").code == 0
     assert cli("tasks", "claim", "--owner", "ann", "--role", "reviewer", "1").code == 1
     assert cli("tasks", "claim", "--owner", "ann", "7").code == 1
+
+
+@pytest.mark.parametrize(("status", "force"), [("failed", ""), ("completed", " --force")])
+def test_a_claim_of_what_has_ended_tells_how_it_is_opened_again(
+    cli: Cli, status: str, force: str
+) -> None:
+    cli.board({"status": status})
+    answer = cli("tasks", "claim", "--owner", "ann", "1")
+    assert (answer.code, answer.out) == (1, "")
+    assert f"it is {status}; `runner tasks retry 1{force}` opens it again" in answer.err
 
 
 def test_who_reports_a_task_has_to_say_who_holds_it(cli: Cli) -> None:
