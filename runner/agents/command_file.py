@@ -35,7 +35,7 @@ _OF_OTHERS = {
 }
 _MARK = "\ufeff".encode()
 _NO_FIELDS = b"---\n---\n"
-_HINT_LENGTH = 120
+_DESCRIPTION_LENGTH = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +165,7 @@ def _first_line(text: str) -> str:
     """What a command without description is about: its first line, without heading marks."""
     lines = (line.strip("# ") for line in text.splitlines())
     first = next((line for line in lines if line), "")
-    return first if len(first) <= _HINT_LENGTH else f"{first[: _HINT_LENGTH - 3]}..."
+    return first if len(first) <= _DESCRIPTION_LENGTH else f"{first[: _DESCRIPTION_LENGTH - 3]}..."
 
 
 def _warnings(front: FrontMatter) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from runner.agents.availability import unknown_disabled
@@ -10,7 +11,6 @@ from runner.agents.definition import AgentDefinition, ParsedAgent
 from runner.agents.discovery import Discovery, FoundFile
 from runner.agents.effective import EffectiveAgent
 from runner.agents.places import RepeatedPlace
-from runner.agents.plugins import FoundPlugin, FoundRegistry
 from runner.cli import output
 from runner.cli.agent_setting import SWITCHED_OFF, AgentSetting, ChosenModel
 from runner.cli.agent_use import obstacle
@@ -18,7 +18,8 @@ from runner.core.tool_names import is_known
 
 _EMPTY = AgentDefinition(name="", description="", system_prompt="", source="project", file="")
 _NOTE = " " * 12
-_NAME_LENGTH = 40
+NAME_LENGTH = 40
+"""So much of a name is shown: a very long one leaves the rest of its line readable."""
 
 
 def parsed_object(path: str, parsed: ParsedAgent) -> dict[str, Any]:
@@ -46,7 +47,7 @@ def checked(discovery: Discovery, setting: AgentSetting) -> dict[str, Any]:
     return {
         "files": files,
         "repeated": [_repeated(place) for place in discovery.repeated],
-        "registries": [_registry(registry) for registry in discovery.registries],
+        "registries": [asdict(registry) for registry in discovery.registries],
         "warnings": [
             *unknown_disabled(discovery.names, setting.settings.disabled_agents),
             *(_without_model(files) if setting.knows_models else ()),
@@ -145,26 +146,6 @@ def _repeated(repeated: RepeatedPlace) -> dict[str, Any]:
     }
 
 
-def _registry(registry: FoundRegistry) -> dict[str, Any]:
-    return {
-        "file": registry.file,
-        "source": registry.source,
-        "problem": registry.problem,
-        "plugins": [_plugin(plugin) for plugin in registry.plugins],
-    }
-
-
-def _plugin(plugin: FoundPlugin) -> dict[str, Any]:
-    return {
-        "id": plugin.id,
-        "path": plugin.path,
-        "scope": plugin.scope,
-        "project": plugin.project,
-        "state": plugin.state,
-        "reason": plugin.reason,
-    }
-
-
 def print_checked(report: dict[str, Any]) -> None:
     """All of `checked` as lines, and how many files there are of each state.
 
@@ -213,7 +194,7 @@ def _print_registry(registry: dict[str, Any]) -> None:
 
 def _print_row(state: str, name: str | None, file: str, *, marked: bool) -> None:
     mark = "!" if marked else " "
-    shown = output.cut(name or "-", _NAME_LENGTH)
+    shown = output.cut(name or "-", NAME_LENGTH)
     output.say(output.spaced_line(f"{mark} {state:<9} {shown:<16} {file}"))
 
 

@@ -16,7 +16,7 @@ from runner.cli.agent_use import obstacle
 from runner.core.tool_names import TOOLS, missing
 
 
-def usable_tools(agent: EffectiveAgent) -> list[str]:
+def _usable_tools(agent: EffectiveAgent) -> list[str]:
     """Its tools as a model gets them: without `task` where it may start nobody."""
     return [name for name in agent.tools if name != TASK or not agent.spawns.is_empty]
 
@@ -32,14 +32,15 @@ def tools_here(agent: EffectiveAgent) -> str:
         return f"all but {', '.join(left_out)}" if left_out else "all"
     commands = ", ".join(pattern for patterns in agent.commands for pattern in patterns)
     named = [
-        f"{name}({commands})" if name == BASH and commands else name for name in usable_tools(agent)
+        f"{name}({commands})" if name == BASH and commands else name
+        for name in _usable_tools(agent)
     ]
     gone = [rule.written for rule in agent.definition.tool_rules or () if missing(rule.name)]
     not_here = f" (not here: {', '.join(gone)})" if gone else ""
     return (", ".join(named) or "none") + not_here
 
 
-def tools_text(agent: AgentDefinition) -> str:
+def _tools_text(agent: AgentDefinition) -> str:
     """Its tools as the file says them, with the reason beside one that is not there."""
     rules = agent.tool_rules
     if rules is None:
@@ -76,7 +77,7 @@ def _effective_object(effective: EffectiveAgent, model: ChosenModel) -> dict[str
     policy = effective.spawns
     allowed = policy.allowed if policy.allowed == "*" else list(policy.allowed)
     return {
-        "tools": usable_tools(effective),
+        "tools": _usable_tools(effective),
         "commands": [list(patterns) for patterns in effective.commands],
         "spawns": {"allowed": allowed, "denied": sorted(policy.denied)},
         "model": {"name": model.name, "reason": model.reason},
@@ -109,7 +110,7 @@ def _print_file(found: FoundFile, shadowed: list[str]) -> None:
         "plugin": found.plugin,
         "file": agent.file,
         "shadows": shadowed,
-        "tools": tools_text(agent),
+        "tools": _tools_text(agent),
         "disallowedTools": [_marked(rule) for rule in agent.disallowed_rules],
         "spawns": (written["spawns"] or "none") if agent.has_spawns else None,
         "model": written["model"],
@@ -133,7 +134,7 @@ def _use(
         lines.append(("not used", SWITCHED_OFF))
     if why := obstacle(effective):
         lines.append(("cannot work", why))
-    lines.append(("tools", ", ".join(usable_tools(effective)) or "none but submit_result"))
+    lines.append(("tools", ", ".join(_usable_tools(effective)) or "none but submit_result"))
     lines += [("commands", f"only {', '.join(patterns)}") for patterns in effective.commands]
     lines.append(("may start", _policy_text(effective.spawns)))
     lines.append(("model", _model_text(model)))

@@ -12,14 +12,12 @@ from runner.agents.discovery import Discovery, discover_agents, get_agent, read_
 from runner.agents.effective import EffectiveAgent
 from runner.agents.merging import shadows
 from runner.cli import here, output
-from runner.cli.agent_files import checked, has_problem, parsed_object, print_checked
+from runner.cli.agent_files import NAME_LENGTH, checked, has_problem, parsed_object, print_checked
 from runner.cli.agent_setting import AgentSetting
 from runner.cli.agent_use import obstacle, skipped_text
 from runner.cli.agent_view import agent_object, print_agent, tools_here
 from runner.cli.tables import print_table
 from runner.errors import UnknownAgent
-
-_NAME_LENGTH = 40  # so that a very long name leaves the rest of its line readable
 
 command = click.Group(
     "agents", no_args_is_help=False, help="Agent files: those that count, and why others do not."
@@ -133,7 +131,7 @@ def _print_list(discovery: Discovery, setting: AgentSetting) -> None:
         effective = setting.effective(agent)
         rows.append(
             (
-                f"{output.cut(agent.name, _NAME_LENGTH)}{_mark(effective, setting)}",
+                f"{output.cut(agent.name, NAME_LENGTH)}{_mark(effective, setting)}",
                 f"{agent.source}, {plugin}" if plugin else agent.source,
                 tools_here(effective),
                 agent.description,
