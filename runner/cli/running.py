@@ -17,11 +17,11 @@ from runner.board.snapshot import Snapshot
 from runner.board.task import Task
 from runner.cli import boards, output
 from runner.cli.command_task import CommandCall, Draft, draft, print_draft, put_on_board, refusal
+from runner.cli.display import Display, LineDisplay, LiveDisplay
 from runner.cli.junit import check_target, write_junit
 from runner.cli.plan import failed_before, planned, print_plan
 from runner.cli.remarks import remarks
 from runner.cli.summary import Subjects, print_summary
-from runner.cli.watch import LineWatcher, LiveWatcher, Watcher
 from runner.core.ids import Key
 from runner.core.layout import Layout
 from runner.core.settings import Settings
@@ -106,8 +106,8 @@ async def _run(layout: Layout, settings: Settings, order: Order) -> tuple[Report
         layout, settings, drain=order.drain, only=order.only, take_over=order.take_over
     )
     write = _writer(order)
-    watcher = _watcher(team, write, as_json=order.as_json)
-    snapshot = await watcher.look()
+    display = _display(team, write, as_json=order.as_json)
+    snapshot = await display.look()
     _check_known(layout, snapshot, order.only)
     _announce(team, write)
     odd = partial(remarks, layout, settings, snapshot, order.only)
@@ -116,7 +116,7 @@ async def _run(layout: Layout, settings: Settings, order: Order) -> tuple[Report
     failure: RunnerError | OSError | None = None
     async with anyio.create_task_group() as group:
         await group.start(_stop_on_signals, team)
-        group.start_soon(watcher.keep)
+        group.start_soon(display.keep)
         try:
             report = await team.run()
         except (
@@ -125,16 +125,16 @@ async def _run(layout: Layout, settings: Settings, order: Order) -> tuple[Report
         ) as error:  # carried out of the group as itself, not as a group of one
             failure = error
         group.cancel_scope.cancel()
-    await watcher.end()
+    await display.end()
     if report is None:
         raise failure or AssertionError("unreachable: a team reports or fails")
-    return report, watcher.subjects
+    return report, display.subjects
 
 
-def _watcher(team: Team, write: Callable[[str], None], *, as_json: bool) -> Watcher:
+def _display(team: Team, write: Callable[[str], None], *, as_json: bool) -> Display:
     if as_json or not output.is_terminal():
-        return LineWatcher(team, write)
-    return LiveWatcher(team, output.console())
+        return LineDisplay(team, write)
+    return LiveDisplay(team, output.console())
 
 
 def _check_known(layout: Layout, snapshot: Snapshot, only: frozenset[Key] | None) -> None:

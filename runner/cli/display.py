@@ -32,7 +32,7 @@ _QUIET = frozenset(
 )
 
 
-class Watcher(ABC):
+class Display(ABC):
     """Follows a team's journal from before its start; `keep` shows it until cancelled.
 
     Listening never waits: events come on threads that may hold the board lock, so they are only
@@ -92,7 +92,7 @@ class Watcher(ABC):
                     yield f"warning: {one_line(warning)}"
 
 
-class LineWatcher(Watcher):
+class LineDisplay(Display):
     """A line per event through `write` (standard output, or standard error beside JSON)."""
 
     def __init__(self, team: Team, write: Callable[[str], None]) -> None:
@@ -115,7 +115,7 @@ class LineWatcher(Watcher):
             await anyio.to_thread.run_sync(self._write, "\n".join(lines))
 
 
-class LiveWatcher(Watcher):
+class LiveDisplay(Display):
     """The live view of rich, redrawn a few times a second below the lines of what happened."""
 
     def __init__(self, team: Team, console: Console) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from runner.cli.watch import LiveWatcher
+from runner.cli.display import LiveDisplay
 from runner.core.settings import Limits, Settings
 from runner.testing.board import make_board
 from runner.work.run import build_team
@@ -15,11 +15,11 @@ async def test_a_live_view_counts_the_grace_period_down_from_when_the_stop_was_n
     tmp_path: Path,
 ) -> None:
     team = build_team(make_board(tmp_path, [{"id": 1}]), Settings(limits=Limits(grace_s=10)))
-    watcher = LiveWatcher(team, Console(file=io.StringIO()))
-    snapshot = await watcher.look()
-    assert watcher.picture(snapshot, 100.0).ends_in is None
+    display = LiveDisplay(team, Console(file=io.StringIO()))
+    snapshot = await display.look()
+    assert display.picture(snapshot, 100.0).ends_in is None
     team.stop()
-    assert [watcher.picture(snapshot, now).ends_in for now in (100.0, 104.0, 120.0)] == [10, 6, 0]
+    assert [display.picture(snapshot, now).ends_in for now in (100.0, 104.0, 120.0)] == [10, 6, 0]
 
 
 async def test_what_happened_stays_above_the_live_view_one_line_each_and_only_what_matters(
@@ -27,11 +27,11 @@ async def test_what_happened_stays_above_the_live_view_one_line_each_and_only_wh
 ) -> None:
     team = build_team(make_board(tmp_path, [{"id": 1, "subject": "Go " * 50}]), Settings())
     told = io.StringIO()
-    watcher = LiveWatcher(team, Console(file=told, width=60))
+    display = LiveDisplay(team, Console(file=told, width=60))
     team.journal.emit("task.claimed", teammate="ann", task=1)
     team.journal.emit("tool.ended", teammate="ann", task=1, tool="ls")
     team.journal.emit("message.sent", teammate="ann", type="shutdown_response", to="lead")
-    await watcher.end()
+    await display.end()
     [line] = told.getvalue().splitlines()
     assert len(line) <= 60
     assert " claimed           1    Go Go" in line
