@@ -81,6 +81,26 @@ def journalled(task: Task, events: Iterable[Mapping[str, Any]]) -> list[AttemptR
     return records
 
 
+def is_untold(task: Task, events: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether more tries of the last attempt began than ended, as the events tell.
+
+    Their order does not count: a clock may have gone back meanwhile.
+    """
+    began = ended = 0
+    for event in events:
+        if key_of(event.get("task")) != task.key or event.get("attempt") != task.attempt:
+            continue
+        began += event.get("event") == "task.claimed" and not event.get("restored")
+        ended += _end_of(event) is not None
+    return began > ended
+
+
+def _end_of(event: Mapping[str, Any]) -> Any:
+    """The `End` that an event tells of; a retry by a person comes after it."""
+    name = str(event.get("event"))
+    return None if name == "task.retried" and event.get("by_hand") else _ENDS.get(name)
+
+
 def _with_event(record: AttemptRecord, event: Mapping[str, Any]) -> AttemptRecord:
     """The record with what the event adds; the first end counts, and subagents are not told of."""
     name = event.get("event")
@@ -90,9 +110,8 @@ def _with_event(record: AttemptRecord, event: Mapping[str, Any]) -> AttemptRecor
         return replace(record, agent=_text(event, "agent"))
     if name == "model.chosen":
         return replace(record, model=_text(event, "model"))
-    end: Any = _ENDS.get(str(name))
-    by_person_later = name == "task.retried" and event.get("by_hand")
-    if end is None or by_person_later or record.outcome is not None:
+    end = _end_of(event)
+    if end is None or record.outcome is not None:
         return record
     dead = _text(event, "dead_run")
     reason = f"run {dead} died" if dead else None

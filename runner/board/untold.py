@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from runner.board.attempts import journalled
+from runner.board.attempts import is_untold
 from runner.board.runs import is_alive
 from runner.board.task import Task
-from runner.core.events import events_in, merged
+from runner.core.events import events_in, read_journal
 from runner.core.ids import Key, key_of
 from runner.core.layout import Layout
 
@@ -44,14 +45,9 @@ def untold(tasks: Iterable[Task], layout: Layout) -> list[Task]:
     if not wanted:
         return []
     about: dict[Key | None, list[Mapping[str, Any]]] = {}
-    for event in merged(layout.journals()):
+    for event in chain.from_iterable(map(read_journal, layout.journals())):
         about.setdefault(key_of(event.get("task")), []).append(event)
-    found = []
-    for task in wanted:
-        tries = [r for r in journalled(task, about.get(task.key, ())) if r.attempt == task.attempt]
-        if tries and tries[-1].outcome is None:
-            found.append(task)
-    return found
+    return [task for task in wanted if is_untold(task, about.get(task.key, ()))]
 
 
 def of_runs_cut_short(tasks: Iterable[Task], layout: Layout) -> list[Task]:

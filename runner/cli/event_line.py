@@ -79,7 +79,8 @@ def _facts(event: Event, subject: str) -> str:
         return one_line(f"{about.get('file')}: {about.get('message')}")
     told = [text for key in ("reason", "error") if (text := _sentence(event.get(key)))]
     if event.get("event") == "task.stale" and event.get("dead_run"):
-        told = [one_line(f"run {event['dead_run']} died while {event.get('by')} worked on it")]
+        who = event.get("teammate")
+        told = [one_line(f"run {event['dead_run']} died while {who} worked on it")]
     if not told and subject:
         told = [one_line(subject)]
     elif not told:

@@ -131,6 +131,23 @@ def test_the_next_run_notes_what_a_dead_one_could_not_and_only_once(desk: Desk) 
     ]
 
 
+@pytest.mark.parametrize("lost", [(), ("task.completed",)])
+def test_an_end_that_is_told_is_not_noted_again_though_the_clock_went_back(
+    desk: Desk, lost: tuple[str, ...]
+) -> None:
+    desk.put({})
+    with desk.live("r1") as store:
+        claim = store.claim(1, ADA)
+        desk.clock.later(-3600)
+        store.complete(claim.fence)
+    _cut(desk, "r1", *lost)
+    for run in ("r2", "r3"):
+        with desk.live(run) as store:
+            assert store.claim_next(ADA) is None
+    assert len(desk.events("task.completed")) == 1
+    assert mender(desk).fixes() == []
+
+
 def test_a_run_notes_the_end_when_another_one_dies_beside_it(desk: Desk) -> None:
     desk.put({}, {})
     with desk.live("r2") as store:

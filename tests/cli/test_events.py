@@ -239,8 +239,8 @@ def test_every_journal_of_the_board_is_looked_at(board: Path) -> None:
         ),
         ({"event": "run.started"}, "--:--:-- -        run started"),
         (
-            {"event": "task.stale", "subject": "Sum", "by": "ann", "dead_run": "run-1"},
-            "--:--:-- -        stale                  run run-1 died while ann worked on it",
+            {"event": "task.stale", "teammate": "ann", "task": 3, "dead_run": "run-1"},
+            "--:--:-- ann      stale             3    run run-1 died while ann worked on it",
         ),
         (
             {"event": "tool.ended", "tool": "submit_result", "error": True, "seconds": 0.007},
