@@ -208,3 +208,18 @@ def test_the_tutorial_works_as_it_stands(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "verify failed" in done.stdout
     assert len((tmp_path / "haiku.txt").read_text().splitlines()) == 3
+
+
+def test_what_the_tutorial_adds_in_a_shell_is_on_the_board_as_it_reads(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    [line] = re.findall(r"^runner (tasks add .*)$", text, re.M)
+    (tmp_path / ".tasks").mkdir()
+    (tmp_path / ".xcsh" / "agents").mkdir(parents=True)
+    [writer] = re.findall(r"`\.xcsh/agents/writer\.md`:\n\n```\w+\n(.*?)^```", text, re.S | re.M)
+    (tmp_path / ".xcsh" / "agents" / "writer.md").write_text(writer)
+
+    shell = f"{sys.executable} -m runner {line}"
+    subprocess.run(["sh", "-c", shell], cwd=tmp_path, check=True, timeout=18)
+
+    task = json.loads((tmp_path / ".tasks" / "task_1.json").read_bytes())
+    assert (task["agent"], task["verify"]) == ("writer", ["test $(wc -l < limerick.txt) -eq 5"])
