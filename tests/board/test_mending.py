@@ -137,6 +137,7 @@ def test_an_end_that_is_told_is_not_noted_again_though_the_clock_went_back(
 ) -> None:
     desk.put({})
     with desk.live("r1") as store:
+        store.release(store.claim(1, ADA).fence, reason="not now")
         claim = store.claim(1, ADA)
         desk.clock.later(-3600)
         store.complete(claim.fence)
