@@ -82,7 +82,7 @@ def add(
         "priority": _priority(priority),
         "schema": _schema(schema, here.directory(context)),
         "run": run,
-        "verify": list(verify) or None,
+        "verify": _checks(verify),
         "timeout": int(timeout) if timeout is not None and timeout.is_integer() else timeout,
         "maxAttempts": max_attempts,
     }
@@ -176,6 +176,13 @@ def _priority(text: str | None) -> int | str | None:
         return None if text is None else int(text)
     except ValueError:
         return text
+
+
+def _checks(commands: tuple[str, ...]) -> list[str] | None:
+    """A blank one would check nothing: mostly a variable of the shell that is empty."""
+    if any(not command.strip() for command in commands):
+        raise UsageError("--verify: found nothing but blanks, expected a command")
+    return list(commands) or None
 
 
 def _schema(file: Path | None, directory: Path) -> Any:

@@ -256,6 +256,7 @@ def test_edit_refuses_what_is_no_field_of_a_person(cli: Cli, assignment: str, sa
         (["B", "--priority", "zz"], "priority: found 'zz', expected a whole number, or urgent"),
         (["B", "--role", ""], "required_role: found '', expected one line of printable text"),
         (["B", "--agent", "a\nb"], "agent: found 'a\\nb', expected one line of printable text"),
+        (["B", "--verify", "true", "--verify", " "], "--verify: found nothing but blanks"),
         (["B\nC"], "subject: found 'B\\nC', expected one line of printable text"),
         (["B\x1b[2J"], "subject: found 'B\\x1b[2J', expected one line of printable text"),
         (["B", "--blocked-by", "../x"], "blockedBy: id '../x' is not usable"),
