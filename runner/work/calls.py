@@ -36,6 +36,7 @@ CUT = (
     "Your output was cut off at the token limit, so it was not used. Send less at once: "
     "write a long file in several parts, for example."
 )
+TOO_DEEP = "they are nested too deeply"
 _LONGEST_REFUSAL = 1_000  # characters
 NOT_RUN = "not run: the attempt had already ended with a call before this one"
 
@@ -134,13 +135,17 @@ def _unreadable(asked: ToolCall, *, cut_off: bool) -> str | None:
     if asked.arguments is not None or not asked.raw.strip():
         return None
     try:
-        json.loads(asked.raw)
+        value = json.loads(asked.raw)
     except json.JSONDecodeError as error:
         if error.pos >= len(asked.raw.rstrip()) or error.msg.startswith("Unterminated"):
             return CUT
         problem = str(error)
+    except RecursionError:
+        problem = TOO_DEEP
+    except ValueError:
+        problem = "a number in them has thousands of digits"
     else:
-        problem = "they are no JSON object"
+        problem = TOO_DEEP if isinstance(value, dict) else "they are no JSON object"
     return f"The arguments of this call are broken ({problem}), so it did not run. Send it again."
 
 

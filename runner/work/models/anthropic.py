@@ -16,7 +16,7 @@ from runner.work.messages import (
     Turn,
     UserTurn,
 )
-from runner.work.models.failures import cut, of_error
+from runner.work.models.failures import cut, of_error, understanding
 from runner.work.models.native import blocks_for
 from runner.work.models.provided import Asked
 from runner.work.models.wire import (
@@ -60,14 +60,16 @@ class Messages:
                 # not as arguments, which the SDK would walk through again with every request
                 extra_body=request_body(asked),
             ) as stream:
-                async for event in stream:
-                    reading.take(event.to_dict(warnings=False))
+                with understanding(asked.name):
+                    async for event in stream:
+                        reading.take(event.to_dict(warnings=False))
                 content_type = stream.response.headers.get("content-type", "")
         except (anthropic.APIError, httpx2.HTTPError, ValueError) as error:
             raise of_error(asked.name, error, key=asked.key) from error
         if not reading.ended:
             raise cut(asked.name, content_type)
-        return reading.reply(asked.name)
+        with understanding(asked.name):
+            return reading.reply(asked.name)
 
 
 def request_body(asked: Asked) -> Json:

@@ -15,7 +15,7 @@ from runner.work.messages import (
     ToolCall,
     UserTurn,
 )
-from runner.work.models.failures import cut, of_error
+from runner.work.models.failures import cut, of_error, understanding
 from runner.work.models.native import blocks_for
 from runner.work.models.provided import Asked
 from runner.work.models.wire import (
@@ -64,14 +64,16 @@ class ChatCompletions:
                 # not as arguments, which the SDK would walk through again with every request
                 extra_body=body,
             ) as stream:
-                async for chunk in stream:
-                    reading.take(chunk.to_dict(warnings=False))
+                with understanding(asked.name):
+                    async for chunk in stream:
+                        reading.take(chunk.to_dict(warnings=False))
                 content_type = stream.response.headers.get("content-type", "")
         except (openai.APIError, httpx2.HTTPError, ValueError) as error:
             raise of_error(asked.name, error, key=asked.key) from error
         if not reading.ended:
             raise cut(asked.name, content_type)
-        return reading.reply(asked)
+        with understanding(asked.name):
+            return reading.reply(asked)
 
 
 def request_body(asked: Asked) -> Json:

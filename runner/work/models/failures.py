@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -98,6 +99,20 @@ def cut(model: str, content_type: str) -> ModelOverloaded:
     other = content_type and "event-stream" not in content_type
     found = f"{content_type} instead of a stream of events" if other else "a stream that was cut"
     return ModelOverloaded(f"{model}: the server answered with {found}")
+
+
+@contextmanager
+def understanding(model: str) -> Iterator[None]:
+    """While an answer is read: what is not in the form of the API is no reply, as a page is none.
+
+    Raises: ModelOverloaded.
+    """
+    try:
+        yield
+    except (TypeError, LookupError, AttributeError, RecursionError) as error:
+        why = _shortened(f"{type(error).__name__}: {error}")
+        text = "the server answered with something that is not in the form of its API"
+        raise ModelOverloaded(f"{model}: {text} ({why})") from error
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:

@@ -14,7 +14,7 @@ from runner.work.messages import (
     Turn,
     UserTurn,
 )
-from runner.work.models.failures import cut, of_error, of_kind
+from runner.work.models.failures import cut, of_error, of_kind, understanding
 from runner.work.models.native import blocks_for
 from runner.work.models.provided import Asked
 from runner.work.models.wire import (
@@ -49,8 +49,9 @@ class Responses:
                 # not as arguments, which the SDK would walk through again with every request
                 extra_body=request_body(asked),
             ) as stream:
-                async for event in stream:
-                    reading.take(event.to_dict(warnings=False))
+                with understanding(asked.name):
+                    async for event in stream:
+                        reading.take(event.to_dict(warnings=False))
                 content_type = stream.response.headers.get("content-type", "")
         except (openai.APIError, httpx2.HTTPError, ValueError) as error:
             raise of_error(asked.name, error, key=asked.key) from error
@@ -58,7 +59,8 @@ class Responses:
             raise of_kind(asked.name, *reading.failure)
         if reading.response is None:
             raise cut(asked.name, content_type)
-        return reading.reply(asked.name)
+        with understanding(asked.name):
+            return reading.reply(asked.name)
 
 
 def request_body(asked: Asked) -> Json:

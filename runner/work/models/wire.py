@@ -14,6 +14,8 @@ Json = dict[str, Any]
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}")  # the strictest server: 40 characters
 _LONGEST_NAME = 64
+DEEPEST = 100
+"""Levels of nested arguments: what is deeper could be neither walked through nor written again."""
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -21,7 +23,7 @@ def read_call(call_id: object, name: object, written: object) -> ToolCall:
     """A call as a server wrote it.
 
     Arguments that are blank, missing or null are `{}`; some servers send an object where the API
-    says JSON text.
+    says JSON text. What cannot be used as an object is None.
     """
     raw = written if isinstance(written, str) else "" if written is None else json.dumps(written)
     return ToolCall(
@@ -41,7 +43,15 @@ def _read_arguments(raw: str) -> Mapping[str, Any] | None:
         return None
     if value is None:
         return {}
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and not is_deep(value) else None
+
+
+def is_deep(value: object, levels: int = DEEPEST) -> bool:
+    """Whether arrays and objects are nested in it on more than so many levels."""
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(is_deep(one, levels - 1) for one in inner)
 
 
 def written_arguments(call: ToolCall) -> str:
