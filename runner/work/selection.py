@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -47,15 +47,6 @@ class Equipment:
     discovery: Discovery
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Outfit:
-    """What an agent has as a teammate, whatever the task."""
-
-    agent: EffectiveAgent
-    choice: Choice
-    toolbox: Toolbox
-
-
 class Selection:
     """The rules of a run on the agents as one discovery found them.
 
@@ -66,7 +57,7 @@ class Selection:
         self._discovery = discovery
         self._settings = settings
         self._models = models
-        self._known: dict[str, _Outfit | Refusal] = {}
+        self._known: dict[str, Equipment | Refusal] = {}
 
     def refuses_for(self, claimant: Claimant) -> Callable[[Task], str | None]:
         """Why this claimant must not begin a task."""
@@ -100,10 +91,10 @@ class Selection:
         """What is needed for a task, or for a message turn (None). Raises: Refusal."""
         name = (task.agent if task else None) or default_agent(claimant, self._discovery)
         outfit = self._outfit(name)
-        schema = None
-        if task is not None:
-            schema = self._schema(outfit.agent.definition, ("schema of the task", task.schema))
-        return self._equipment(outfit, schema)
+        if task is None:
+            return outfit
+        asked = ("schema of the task", task.schema)
+        return replace(outfit, schema=self._schema(outfit.agent.definition, asked))
 
     def for_subagent(
         self,
@@ -124,21 +115,11 @@ class Selection:
         if refusal is not None:
             raise Refusal(refusal)
         outfit = self._work_out(get_agent(self._discovery, name), parent)
-        return self._equipment(
-            outfit,
-            self._schema(outfit.agent.definition, ("schema of the call", schema), parent),
-        )
+        asked = ("schema of the call", schema)
+        return replace(outfit, schema=self._schema(outfit.agent.definition, asked, parent))
 
-    def _equipment(self, outfit: _Outfit, schema: ResultSchema | None) -> Equipment:
-        return Equipment(
-            agent=outfit.agent,
-            choice=outfit.choice,
-            toolbox=outfit.toolbox,
-            schema=schema,
-            discovery=self._discovery,
-        )
-
-    def _outfit(self, name: str) -> _Outfit:
+    def _outfit(self, name: str) -> Equipment:
+        """What an agent has as a teammate, whatever the task. Raises: Refusal."""
         found = self._known.get(name)
         if found is None:
             try:
@@ -156,7 +137,7 @@ class Selection:
             raise Refusal(reason)
         return get_agent(self._discovery, name)
 
-    def _work_out(self, definition: AgentDefinition, parent: Equipment | None) -> _Outfit:
+    def _work_out(self, definition: AgentDefinition, parent: Equipment | None) -> Equipment:
         if definition.isolation:
             asked = f"isolation of agent {definition.name!r} ({definition.isolation})"
             raise Refusal(f"{asked}: {NO_WORKTREES}")
@@ -171,7 +152,13 @@ class Selection:
             choice = self._models.choose(definition.model, parent.choice.model if parent else None)
         except ModelUnavailable as error:
             raise NothingThinks(str(error)) from error
-        return _Outfit(agent=agent, choice=choice, toolbox=toolbox(agent))
+        return Equipment(
+            agent=agent,
+            choice=choice,
+            toolbox=toolbox(agent),
+            schema=None,
+            discovery=self._discovery,
+        )
 
     def _schema(
         self,
