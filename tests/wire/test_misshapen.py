@@ -141,11 +141,7 @@ def answering() -> Iterator[Answering]:
         thread.join()
 
 
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize("form", STREAMS)
-async def test_an_answer_of_another_form_is_a_reply_or_an_error_of_the_model_and_no_crash(
-    form: str, answering: Answering, tmp_path: Path
-) -> None:
+def opened(form: str, answering: Answering, root: Path) -> Models:
     provider, _, api = form.partition("-")
     url = f"http://127.0.0.1:{answering.server_port}"
     environ = {f"{provider.upper()}_API_KEY": "key", f"{provider.upper()}_BASE_URL": url}
@@ -153,7 +149,15 @@ async def test_an_answer_of_another_form_is_a_reply_or_an_error_of_the_model_and
         model=f"{provider}/fake-model",
         providers={"openai": ProviderSettings(api=api)} if api else {},
     )
-    models = Models(settings, base_dir=tmp_path, environ=environ)
+    return Models(settings, base_dir=root, environ=environ)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("form", STREAMS)
+async def test_an_answer_of_another_form_is_a_reply_or_an_error_of_the_model_and_no_crash(
+    form: str, answering: Answering, tmp_path: Path
+) -> None:
+    models = opened(form, answering, tmp_path)
     model = models.choose(None).model
     answering.body = written(STREAMS[form])
     assert (await model.reply(REQUEST)).text == "hi"
@@ -192,3 +196,46 @@ async def test_arguments_that_nobody_can_use_cost_one_call_and_not_the_attempt(
     assert (report.exit_code, line.task()["attempt"]) == (0, 1)
     assert problem in line.results()[0]
     line.assert_all_valid()
+
+
+def nested(levels: int) -> Any:
+    value: Any = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+DEEP: dict[str, list[Json]] = {
+    "anthropic": [
+        {
+            "type": "content_block_start",
+            "index": 2,
+            "content_block": {"type": "thinking", "thinking": "hm", "more": nested(300)},
+        },
+        *STREAMS["anthropic"],
+    ],
+    "openai-responses": [
+        {
+            "type": "response.completed",
+            "response": {
+                "status": "completed",
+                "output": [
+                    {"type": "reasoning", "encrypted_content": "x", "summary": nested(300)},
+                    SAID,
+                ],
+            },
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("form", DEEP)
+async def test_thinking_that_is_nested_too_deeply_is_not_kept(
+    form: str, answering: Answering, tmp_path: Path
+) -> None:
+    models = opened(form, answering, tmp_path)
+    answering.body = written(DEEP[form])
+    reply = await models.choose(None).model.reply(REQUEST)
+    await models.aclose()
+
+    assert (reply.text, reply.native) == ("hi", None)

@@ -23,6 +23,7 @@ from runner.work.models.wire import (
     Json,
     as_count,
     as_object,
+    is_deep,
     joined,
     read_call,
     sent_id,
@@ -263,7 +264,9 @@ class _Reading:
 
 
 def _is_more(blocks: Sequence[Json]) -> bool:
-    """Whether text and calls alone would not give these blocks again."""
+    """Whether these blocks can go back, and text and calls alone would not give them again."""
+    if is_deep(list(blocks)):
+        return False  # nobody could walk through them
     kinds = [block.get("type") for block in blocks]
     texts = kinds.count("text")
     return kinds != ["text"] * min(texts, 1) + ["tool_use"] * kinds.count("tool_use")

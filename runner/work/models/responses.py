@@ -21,6 +21,7 @@ from runner.work.models.wire import (
     Json,
     as_count,
     as_object,
+    is_deep,
     joined,
     read_call,
     sent_id,
@@ -222,7 +223,8 @@ def _may_go(items: Sequence[Json]) -> bool:
     Thinking that did not come encrypted is known to the server alone, which does not store it.
     """
     thinking = [item for item in items if item.get("type") == "reasoning"]
-    return bool(thinking) and all(item.get("encrypted_content") for item in thinking)
+    whole = bool(thinking) and not is_deep(list(items))
+    return whole and all(item.get("encrypted_content") for item in thinking)
 
 
 def _failure(error: Json) -> tuple[str, str]:
