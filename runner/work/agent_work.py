@@ -28,7 +28,7 @@ from runner.work.ledger import Ledger
 from runner.work.loop import run_attempt
 from runner.work.messages import Model
 from runner.work.models import Models
-from runner.work.processes.commands import Leftovers
+from runner.work.processes.leftovers import Leftovers
 from runner.work.prompt import assignment, system_prompt
 from runner.work.records.carry import keep, recall
 from runner.work.records.resume import look_back, take_up

@@ -22,7 +22,7 @@ from runner.work.children import Children
 from runner.work.deadline import Deadline
 from runner.work.ledger import Ledger
 from runner.work.models import Models
-from runner.work.processes.commands import Leftovers
+from runner.work.processes.leftovers import Leftovers
 from runner.work.records.transcript import Transcript
 from runner.work.redact import Redactor
 from runner.work.results.contract import ResultContract

@@ -14,7 +14,7 @@ from runner.testing import ScriptedModel, call, calls, say, submit
 from runner.work.histories.history import INTERRUPTED
 from runner.work.loop import run_attempt
 from runner.work.messages import AssistantTurn, ModelReply, ModelRequest, ToolSpec, UserTurn
-from runner.work.processes.commands import Leftovers
+from runner.work.processes.leftovers import Leftovers
 from runner.work.records.transcript import Transcript, task_transcript
 from runner.work.tools.base import Tool, Toolbox, ToolContext, ToolFunction, parameters
 from tests.work.conftest import told

@@ -18,7 +18,7 @@ from runner.work.calls import AT_ONCE
 from runner.work.histories.history import INTERRUPTED
 from runner.work.loop import run_attempt
 from runner.work.messages import AssistantTurn, ModelReply, ToolSpec
-from runner.work.processes.commands import Leftovers
+from runner.work.processes.leftovers import Leftovers
 from runner.work.records.transcript import Transcript, task_transcript
 from runner.work.results.contract import NO_SUBMIT
 from runner.work.tools.base import Tool, Toolbox, ToolContext, parameters

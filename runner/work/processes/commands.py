@@ -17,7 +17,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 import anyio
 import anyio.to_thread
@@ -27,13 +26,13 @@ from runner.errors import ToolError
 from runner.team.guardian import ProcessGroups
 from runner.work.processes.capture import Capture, Keep
 from runner.work.processes.environment import tool_environment
+from runner.work.processes.leftovers import CHUNK, Leftovers, group_lives, signal_group
 from runner.work.processes.mark import Mark
 
 OUTPUT_LIMIT = 65_536  # bytes
 TERM_GRACE_S = 2.0
 _KILL_WAIT_S = 5.0  # only a process stuck in the kernel outlives SIGKILL by that much
 _DRAIN_LIMIT = 1_048_576  # bytes; as much as a pipe can hold
-_CHUNK = 65_536
 _GATE = b'read -r _ && exec "$@" </dev/null'
 
 Command = str | Sequence[str]
@@ -54,67 +53,6 @@ class CommandResult:
     seconds: float
     timed_out: bool
     truncated: bool
-
-
-class Leftovers:
-    """What the commands of one attempt left running in the background; it dies with the attempt.
-
-    Their output is read and thrown away meanwhile, so that a server which logs neither blocks nor
-    is killed by a closed pipe. `mark` finds those that left their group. Used as an async context
-    manager, whose end kills all of them.
-    """
-
-    def __init__(self, processes: ProcessGroups) -> None:
-        self.processes = processes
-        self.mark = Mark()
-        self._outputs: dict[int, int | None] = {}
-
-    @property
-    def running(self) -> tuple[int, ...]:
-        """The groups that still have a living member."""
-        self._forget_ended()
-        return tuple(self._outputs)
-
-    def adopt(self, pgid: int, output: int) -> None:
-        """Take over a group and the read end of its output."""
-        self._forget_ended()
-        self._outputs[pgid] = output
-        asyncio.get_running_loop().add_reader(output, self._discard, pgid, output)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *raised: object) -> None:
-        self.close()
-        await self.mark.wipe()
-
-    def close(self) -> None:
-        """Kill the groups."""
-        for pgid in list(self._outputs):
-            signal_group(pgid, signal.SIGKILL)
-            self._forget(pgid)
-
-    def _forget_ended(self) -> None:
-        # soon, because the number of an empty group may be given to a stranger
-        for pgid in list(self._outputs):
-            if not group_lives(pgid):
-                self._forget(pgid)
-
-    def _forget(self, pgid: int) -> None:
-        self._close_output(pgid)
-        del self._outputs[pgid]
-        self.processes.remove(pgid)
-
-    def _close_output(self, pgid: int) -> None:
-        output = self._outputs[pgid]
-        if output is not None:
-            asyncio.get_running_loop().remove_reader(output)
-            os.close(output)
-            self._outputs[pgid] = None
-
-    def _discard(self, pgid: int, output: int) -> None:
-        if os.read(output, _CHUNK) == b"":
-            self._close_output(pgid)
 
 
 async def run_command(
@@ -166,23 +104,6 @@ async def run_command(
         timed_out=not finished,
         truncated=capture.truncated,
     )
-
-
-def signal_group(pgid: int, number: signal.Signals) -> None:
-    """Send a signal to every member of a group; one that is gone is no error."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pgid, number)
-
-
-def group_lives(pgid: int) -> bool:
-    """Whether the group has a member that is still there."""
-    try:
-        os.killpg(pgid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # only on macOS: all that is left are zombies
-        return False
-    return True
 
 
 _Started = tuple[subprocess.Popen[bytes], int]
@@ -296,7 +217,7 @@ class _Child:
                 left -= count
 
     def _read(self) -> int:
-        data = os.read(self.output, _CHUNK)
+        data = os.read(self.output, CHUNK)
         if data:
             self._capture.feed(data)
         else:

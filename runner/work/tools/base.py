@@ -14,7 +14,7 @@ from runner.core.files import clean_text
 from runner.core.ids import random_id
 from runner.errors import RunnerError, ToolError
 from runner.work.messages import ToolSpec
-from runner.work.processes.commands import Leftovers
+from runner.work.processes.leftovers import Leftovers
 from runner.work.tools.arguments import checked_arguments
 from runner.work.workspace import Workspace
 

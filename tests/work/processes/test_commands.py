@@ -14,7 +14,8 @@ import pytest
 
 from runner.errors import ToolError
 from runner.team.guardian import ProcessGroups
-from runner.work.processes.commands import CommandResult, Leftovers, group_lives, run_command
+from runner.work.processes.commands import CommandResult, run_command
+from runner.work.processes.leftovers import Leftovers, group_lives
 
 IGNORES_TERM = "trap '' TERM; "
 

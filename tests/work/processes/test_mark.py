@@ -15,7 +15,8 @@ from runner.team.guardian import ProcessGroups
 from runner.team.guardian_main import lives
 from runner.team.outcome import Done, Failed, LimitReached
 from runner.testing import call, submit
-from runner.work.processes.commands import Leftovers, run_command
+from runner.work.processes.commands import run_command
+from runner.work.processes.leftovers import Leftovers
 from runner.work.processes.mark import ATTEMPT_VARIABLE
 
 if TYPE_CHECKING:

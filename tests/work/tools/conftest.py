@@ -13,7 +13,7 @@ from runner.agents.definition import AgentDefinition
 from runner.agents.effective import EffectiveAgent, effective_agent
 from runner.errors import UnknownAgent
 from runner.testing import make_board
-from runner.work.processes.commands import Leftovers
+from runner.work.processes.leftovers import Leftovers
 from runner.work.tools import toolbox
 from runner.work.tools.base import ToolContext
 from runner.work.workspace import Workspace
