@@ -18,17 +18,15 @@ def get_logger(name: str) -> Any:
 
     global _configured
     if not _configured:
-        configure()
+        _configure()
         _configured = True
     return structlog.get_logger(component=name)
 
 
-def configure(level: int = logging.WARNING) -> None:
-    """Readable lines on a terminal, JSON lines elsewhere; only `level` and above."""
+def _configure() -> None:
+    """Readable lines on a terminal, JSON lines elsewhere; only warnings and above."""
     import structlog
 
-    global _configured
-    _configured = True
     on_terminal = sys.stderr.isatty()
     structlog.configure(
         processors=[
@@ -40,7 +38,7 @@ def configure(level: int = logging.WARNING) -> None:
             if on_terminal
             else structlog.processors.JSONRenderer(ensure_ascii=False),
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         # looked up at each line: a live view or a test may have put another stream there
         logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
         cache_logger_on_first_use=False,

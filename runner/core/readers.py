@@ -74,14 +74,12 @@ def one_of(*words: str) -> Reader:
     return read
 
 
-def number(*, above: float | None = None, least: float = 0) -> Reader:
+def number(*, above: float | None = None) -> Reader:
     def read(value: Any) -> float:
         found = finite_number(value)
-        if found is not None and (found >= least if above is None else found > above):
+        if found is not None and (found >= 0 if above is None else found > above):
             return float(found)
-        raise Unfit(
-            f"a number above {above:g}" if above is not None else f"a number from {least:g} up"
-        )
+        raise Unfit("a number from 0 up" if above is None else f"a number above {above:g}")
 
     return read
 
