@@ -65,14 +65,14 @@ def _record(number: int, file: Path) -> Record:
     )
 
 
-def turns_in(file: Path, size: int | None = None) -> list[Turn]:
-    """The history that stood there when the file had `size` bytes, as far as it was written down.
+def turns_in(file: Path) -> list[Turn]:
+    """The history that stands there, as far as it was written down.
 
     Turns that were carried into it are read where they were written. A message that the model had
     not answered is left out: it is delivered again. Calls may be without results.
     """
     parts: list[list[Turn]] = []
-    place: tuple[Path, int | None] | None = (file, size)
+    place: tuple[Path, int | None] | None = (file, None)
     seen = set()
     while place is not None and place not in seen:
         seen.add(place)
