@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from runner.agents.limit_keys import meant_limit, nested_limits, plain
 from runner.agents.lines import Unreadable
+from runner.core.tool_names import LOOP_TOOLS, canonical
 from runner.errors import AgentFileInvalid
 
 WORKTREE = "worktree"
@@ -129,8 +130,14 @@ class Fields:
         )
 
     def disallowed_tools(self) -> tuple[str, ...]:
-        items = self._limit("disallowedTools") or ()
-        return tuple(text for item in items if (text := item.strip()))
+        items = self._limit("disallowedTools")
+        if items is None and self.has("disallowedTools"):
+            self._warn("disallowedTools", "`disallowedTools` is empty, so it forbids nothing")
+        names = tuple(text for item in items or () if (text := item.strip()))
+        for name in names:
+            if canonical(name) in LOOP_TOOLS:
+                self._warn("disallowedTools", f"{name} cannot be taken away: it ends the work")
+        return names
 
     def tools(self) -> tuple[str, ...] | None:
         """The items as they are written; None is every tool."""

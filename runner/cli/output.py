@@ -36,7 +36,11 @@ STYLES: Mapping[str, str] = {
 }
 """The colours of states of tasks and teammates."""
 _SILENCED: list[TextIO] = []
-_CONTROL = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
+_TURNING = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # the direction of what follows
+_CONTROL = dict.fromkeys(
+    [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *_TURNING],
+    " ",
+)
 _STEERING = {code: blank for code, blank in _CONTROL.items() if chr(code) not in "\n\t"}
 
 

@@ -62,6 +62,12 @@ def test_an_empty_tools_value_is_warned_about_and_an_absent_one_is_not() -> None
     assert parse("color: red").warnings == ()
 
 
+def test_a_list_of_forbidden_tools_that_forbids_nothing_is_warned_about() -> None:
+    assert "forbids nothing" in parse("disallowedTools:").warnings[0]
+    assert "cannot be taken away" in parse("disallowedTools: submit_result").warnings[0]
+    assert parse("disallowedTools: Bash").warnings == ()
+
+
 @pytest.mark.parametrize(
     "tools", ["tools: []", "tools: ','", "tools: [5, null]", BROKEN + "tools: []"]
 )

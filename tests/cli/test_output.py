@@ -59,6 +59,7 @@ def test_an_error_with_foreign_text_cannot_steer_the_terminal(
 
 def test_a_line_of_foreign_text_cannot_steer_the_terminal() -> None:
     assert output.one_line("a\n\tb \x1b[2J\x9b c\u2028d") == "a b [2J c d"
+    assert output.one_line("z\u202eb\u2066c") == "z b c"
     assert output.one_line(None) == ""
     assert output.spaced_line("  ├─ a\x1b[2J  ") == "  ├─ a [2J"
 
