@@ -6,11 +6,15 @@ import json
 import os
 from typing import Any
 
+from runner.board.board import Board
 from runner.core.events import Journal, read_journal
 from runner.core.ids import LEAD
 from runner.core.layout import Layout
 from runner.team.mailbox import post
 from runner.team.outcome import Done, Outcome
+from runner.team.requests import ask_to_stop
+from runner.team.roster_files import live_members
+from runner.team.team import Team
 from runner.team.types import Assignment, Teammate
 from runner.testing.clock import FakeClock
 
@@ -40,3 +44,35 @@ def half_write(layout: Layout, task_id: int, clock: FakeClock) -> None:
     path, now = layout.tasks / f"task_{task_id}.json", clock.now().timestamp()
     path.write_text(f'{{"id": {task_id}, "sta', encoding="utf-8")
     os.utime(path, (now, now))
+
+
+def impatient(team: Team, layout: Layout, clock: FakeClock) -> None:
+    """Give the team a board that waits for its lock for a twentieth of a second only."""
+    team.board = Board(
+        layout, clock=clock, journal=team.journal, run=team.run_id, lock_timeout_s=0.05
+    )
+
+
+def stop_mate(team: Team, name: str, clock: FakeClock) -> str:
+    """Ask a teammate to shut down, as the lead; the id of the request."""
+    return ask_to_stop(
+        team.layout,
+        name,
+        sender="lead",
+        run=team.run_id,
+        members=live_members(team.layout),
+        clock=clock,
+        journal=team.journal,
+    ).id
+
+
+def spoil(layout: Layout) -> None:
+    """A board that cannot be looked at: its folder is a file."""
+    layout.tasks.rename(layout.root / "aside")
+    layout.tasks.touch()
+
+
+def mend_board(layout: Layout) -> None:
+    """Undo `spoil`."""
+    layout.tasks.unlink()
+    (layout.root / "aside").rename(layout.tasks)
