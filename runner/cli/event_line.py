@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
+from runner.cli.moments import clock_time
 from runner.cli.output import cut, one_line
-from runner.core.clock import from_iso
 from runner.team.message import CONTROL
 
 Event = Mapping[str, Any]
@@ -46,20 +45,6 @@ def _who(event: Event) -> str:
     """The teammate; `alice/1-2` for its subagent of that id."""
     parts = (one_line(event.get(key)) for key in ("teammate", "subagent"))
     return "/".join(part for part in parts if part) or "-"
-
-
-def local_time(event: Event) -> datetime | None:
-    """When it happened, in the local time zone; None if that cannot be told."""
-    try:
-        return from_iso(str(event.get("ts"))).astimezone()
-    except (ValueError, OverflowError):
-        return None
-
-
-def clock_time(event: Event) -> str:
-    """The same as `12:00:01`; dashes if it cannot be told."""
-    moment = local_time(event)
-    return moment.strftime("%H:%M:%S") if moment else "--:--:--"
 
 
 def _subject(event: Event, subjects: Mapping[Any, str]) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from runner.cli import boards, here, output
-from runner.cli.event_line import event_line, is_for_people, local_time
+from runner.cli.event_line import event_line, is_for_people
+from runner.cli.moments import local_time
 from runner.core.clock import SystemClock
 from runner.core.events import events_in, merged
 from runner.core.ids import Key, key_of

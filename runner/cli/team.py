@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from runner.cli import boards, here, output
-from runner.cli.event_line import local_time
+from runner.cli.moments import local_time
 from runner.cli.tables import print_table
 from runner.core.clock import SystemClock
 from runner.core.files import locked

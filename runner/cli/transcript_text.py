@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.cli import output
-from runner.cli.event_line import clock_time
+from runner.cli.moments import clock_time
 from runner.core.json_lines import objects_in
 
 _SHOWN = 240  # characters of one text
