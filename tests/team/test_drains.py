@@ -11,14 +11,22 @@ from runner.board.board import Board
 from runner.board.runs import RunLock
 from runner.board.task import Claimant, Task
 from runner.core.clock import SystemClock
-from runner.core.settings import Settings
+from runner.core.events import Journal
+from runner.core.layout import Layout
 from runner.team.outcome import Done, Outcome
-from runner.team.team import Team
 from runner.team.types import Assignment, Teammate
 from runner.testing.board import make_board
 from runner.testing.clock import FakeClock
 from runner.testing.team import running_team
 from tests.team.helpers import events, finish, half_write, on_disk
+
+
+async def claimed_elsewhere(layout: Layout) -> tuple[RunLock, Board, Task]:
+    """Another live run, by its lock and its board, and the first task, which its zoe has."""
+    lock = RunLock.start(layout, "other")
+    journal = Journal(layout.runs / "other.jsonl", run="other", clock=SystemClock())
+    other = Board(layout, clock=SystemClock(), journal=journal, run="other")
+    return lock, other, await other.claim(1, Claimant(name="zoe"))
 
 
 @pytest.mark.parametrize(
@@ -96,10 +104,7 @@ async def test_a_drain_does_not_end_before_work_that_was_just_created_is_done(
 
 async def test_a_drain_waits_for_what_another_live_run_works_on(tmp_path: Path) -> None:
     layout, clock = make_board(tmp_path, [{}, {"blockedBy": [1]}]), FakeClock()
-    team = Team(layout, Settings(), finish, clock=clock)
-    lock = RunLock.start(layout, "other")
-    other = Board(layout, clock=SystemClock(), journal=team.journal, run="other")
-    task = await other.claim(1, Claimant(name="zoe"))
+    lock, other, task = await claimed_elsewhere(layout)
     async with running_team(layout, work=finish, clock=clock, drain=True) as team:
         await clock.advance(300)
         assert {mate.progress.status for mate in team.teammates} == {"idle"}
@@ -111,10 +116,7 @@ async def test_a_drain_waits_for_what_another_live_run_works_on(tmp_path: Path) 
 
 async def test_a_drain_sees_the_end_of_what_another_live_run_works_on(tmp_path: Path) -> None:
     layout, clock = make_board(tmp_path, [{}]), FakeClock()
-    lock = RunLock.start(layout, "other")
-    journal = Team(layout, Settings(), finish, clock=clock).journal
-    other = Board(layout, clock=SystemClock(), journal=journal, run="other")
-    task = await other.claim(1, Claimant(name="zoe"))
+    lock, other, task = await claimed_elsewhere(layout)
     async with running_team(layout, work=finish, clock=clock, drain=True) as team:
         await clock.advance(200)
         assert [mate.progress.status for mate in team.teammates] == ["idle"] * 3
@@ -127,10 +129,7 @@ async def test_a_drain_sees_the_end_of_what_another_live_run_works_on(tmp_path: 
 
 async def test_what_another_live_run_hands_back_is_done_by_a_drain(tmp_path: Path) -> None:
     layout, clock = make_board(tmp_path, [{}]), FakeClock()
-    lock = RunLock.start(layout, "other")
-    journal = Team(layout, Settings(), finish, clock=clock).journal
-    other = Board(layout, clock=SystemClock(), journal=journal, run="other")
-    task = await other.claim(1, Claimant(name="zoe"))
+    lock, other, task = await claimed_elsewhere(layout)
     async with running_team(layout, work=finish, clock=clock, drain=True) as team:
         await clock.advance(5)
         await other.release(task.fence, reason="stopped")
