@@ -38,7 +38,7 @@ def explained_absence(name: str, names: Sequence[str], disabled: Collection[str]
     reason = absence(name, names, disabled)
     if reason is None:
         return None
-    near = _near(name, [one for one in names if one not in disabled])
+    near = nearest(name, [one for one in names if one not in disabled])
     return f"{reason}; near: {', '.join(near)}" if near else reason
 
 
@@ -49,8 +49,8 @@ def unknown_disabled(names: Sequence[str], disabled: Iterable[str]) -> Iterator[
             yield f"disabled_agents: {reason}"
 
 
-def _near(name: str, names: Iterable[str]) -> list[str]:
-    """Names like this one, whatever their case."""
+def nearest(name: str, names: Iterable[str]) -> list[str]:
+    """A few names like this one, whatever their case."""
     folded: dict[str, list[str]] = {}
     for one in names:
         folded.setdefault(one.casefold(), []).append(one)

@@ -21,6 +21,7 @@ _STRAY = (
     "looks like a limit and is not read: write it as `key: value` at the start of a line of the "
     "front matter, or in other words if it is none"
 )
+_COLON = "mapping values are not allowed"  # so says libyaml of a plain value with a colon in it
 _BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)*")
 
 # As YAML has it, and as TOML.
@@ -75,7 +76,8 @@ def read_front_matter(data: bytes, file: str, *, strict: bool = False) -> FrontM
         fallback = True
         fields, repeated = read_lines(head)
         where = "" if line is None else f"line {line}: "
-        warnings += (f"{where}not YAML: {error}; read line by line instead",)
+        hint = "; put a value that has a colon in it in quotes" if _COLON in str(error) else ""
+        warnings += (f"{where}not YAML: {error}; read line by line instead{hint}",)
     strays = [
         *((numbers[at], line) for at, line in stray_limits(head, fields, fallback=fallback)),
         *((below[at], line) for at, line in leading_limits(body)),

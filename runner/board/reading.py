@@ -204,7 +204,8 @@ class _Reader:
             try:
                 meaning = known.read(value)
             except fields.NotUnderstood as error:
-                message = f"{key}: found {fields.words(value)[:60]}, expected {error}"
+                found = fields.words(value)[:60] or "nothing"
+                message = f"{key}: found {found}, expected {error}"
                 if known.decides:
                     self._refuse("bad-field", message)
                 else:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from runner.agents.availability import unknown_disabled
+from runner.agents.availability import nearest, unknown_disabled
 from runner.agents.definition import AgentDefinition, ParsedAgent
 from runner.agents.discovery import Discovery, FoundFile
 from runner.agents.effective import EffectiveAgent
@@ -92,7 +92,9 @@ def warnings_of(
 def _unknown_spawns(effective: EffectiveAgent, names: Collection[str]) -> Iterator[str]:
     for name in effective.spawns.allowed:
         if effective.spawns.allowed != "*" and name not in names:
-            yield f"may start agent {name!r}, which is not here"
+            near = ", ".join(nearest(name, names))
+            meant = f"; did you mean {near}?" if near else ""
+            yield f"may start agent {name!r}, which is not here{meant}"
 
 
 def _file(found: FoundFile, names: Collection[str], setting: AgentSetting) -> dict[str, Any]:

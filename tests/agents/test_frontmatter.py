@@ -183,6 +183,12 @@ def test_broken_yaml_without_a_place_names_no_line() -> None:
     assert warning == "not YAML: undefined alias *d; read line by line instead"
 
 
+def test_a_colon_in_a_plain_value_is_explained() -> None:
+    (warning,) = parse_agent(b"---\nname: a\ndescription: b: c\n---\nx", "f", "user").warnings
+    assert warning.startswith("line 3: not YAML: ")
+    assert warning.endswith("put a value that has a colon in it in quotes")
+
+
 @pytest.mark.parametrize(
     ("line", "warned"),
     [

@@ -117,6 +117,12 @@ def test_show_tells_settings_and_prompt(tmp_path: Path) -> None:
     assert "warning: line 5: not YAML" in err
 
 
+def test_show_tells_whom_a_misspelt_name_may_mean(tmp_path: Path) -> None:
+    write(tmp_path, ".claude/agents/c.md", agent("c", "spawns: explor"))
+    warnings = call_json(tmp_path, "show", "c")["warnings"]
+    assert "may start agent 'explor', which is not here; did you mean explore?" in warnings
+
+
 def test_show_tells_what_the_agent_may_do_here(tmp_path: Path) -> None:
     tools = "tools: [Read, 'Bash(git:*, npm test)', 'Agent(explore, nobody)', WebFetch, Raed]"
     write(tmp_path, ".claude/agents/c.md", agent("c", tools, "thinkingLevel: high"))
