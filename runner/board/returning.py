@@ -129,7 +129,8 @@ class ReturningStore(BaseStore):
                 chance=self._chance(),
             ),
         )
-        self._tell("task.stale", changed, by=claim.by, dead_run=claim.run)
+        again = {"retryAt": changed.raw["retryAt"]} if changed.retry_at is not None else {}
+        self._tell("task.stale", changed, by=claim.by, dead_run=claim.run, **again)
         if changed.status == "failed":
             self._tell("task.failed", changed, by=claim.by, error=changed.error)
         return changed

@@ -66,6 +66,8 @@ def _facts(event: Event, subject: str) -> str:
     if event.get("event") == "task.stale" and event.get("dead_run"):
         who = event.get("teammate")
         told = [one_line(f"run {event['dead_run']} died while {who} worked on it")]
+    if told and "retryAt" in event:
+        told.append(f"(again from {clock_time(event, 'retryAt')} on)")
     if not told and subject:
         told = [one_line(subject)]
     elif not told:

@@ -9,15 +9,15 @@ from typing import Any
 from runner.core.clock import from_iso
 
 
-def local_time(line: Mapping[str, Any]) -> datetime | None:
-    """The moment in the local time zone; None if that cannot be told."""
+def local_time(line: Mapping[str, Any], key: str = "ts") -> datetime | None:
+    """The moment under `key` in the local time zone; None if that cannot be told."""
     try:
-        return from_iso(str(line.get("ts"))).astimezone()
+        return from_iso(str(line.get(key))).astimezone()
     except (ValueError, OverflowError):
         return None
 
 
-def clock_time(line: Mapping[str, Any]) -> str:
+def clock_time(line: Mapping[str, Any], key: str = "ts") -> str:
     """The same as `12:00:01`; dashes if it cannot be told."""
-    moment = local_time(line)
+    moment = local_time(line, key)
     return moment.strftime("%H:%M:%S") if moment else "--:--:--"

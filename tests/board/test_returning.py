@@ -32,6 +32,8 @@ def test_a_quick_death_backs_off_counted_from_the_claim(desk: Desk) -> None:
     store = desk.store()
     assert store.claim_next(BO) is None
     assert desk.raw(1)["status"] == "pending"
+    (line,) = desk.events("task.stale")
+    assert line["retryAt"] == desk.raw(1)["retryAt"]
     assert desk.raw(1)["retryAt"] == "2026-03-01T12:00:10.000Z"
     desk.clock.later(6)
     assert store.claim_next(BO) is not None

@@ -243,6 +243,10 @@ def test_every_journal_of_the_board_is_looked_at(board: Path) -> None:
             "--:--:-- ann      stale             3    run run-1 died while ann worked on it",
         ),
         (
+            {"event": "task.retried", "task": 3, "reason": "no net", "retryAt": "some day"},
+            "--:--:-- -        retried           3    no net (again from --:--:-- on)",
+        ),
+        (
             {"event": "tool.ended", "tool": "submit_result", "error": True, "seconds": 0.007},
             "--:--:-- -        tool ended             tool=submit_result error seconds=0.007",
         ),

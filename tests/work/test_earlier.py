@@ -78,6 +78,16 @@ def test_an_end_that_the_board_was_not_told_of_is_none(
     assert earlier_end(layout, task) == f"Attempt 2 {said}"
 
 
+def test_the_budget_of_a_run_is_no_failure_of_the_work(tmp_path: Path) -> None:
+    layout = make_board(tmp_path)
+    task = Task(id=1, key="1", file="task_1.json", attempt=2)
+    path = task_transcript(layout, replace(task, attempt=1))
+    path.parent.mkdir(parents=True)
+    path.write_text('{"outcome": "LimitReached", "limit": "budget", "why": "1 usd is spent"}\n')
+
+    assert earlier_end(layout, task) == "Attempt 1 was given back unfinished: 1 usd is spent"
+
+
 def test_one_by_hand_left_no_transcript(tmp_path: Path) -> None:
     task = Task(id=1, key="1", file="task_1.json", attempt=3)
 

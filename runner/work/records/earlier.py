@@ -29,6 +29,8 @@ def earlier_end(layout: Layout, task: Task) -> str:
     before = replace(task, attempt=task.attempt - 1)
     last = _last_line(task_transcript(layout, before))
     said, why = _ENDS.get(str(last.get("outcome"))), last.get("why")
+    if last.get("limit") == "budget":
+        said = "was given back unfinished"  # a limit of the run, not of the work
     _, fault, told = (task.error or "").rpartition(f"attempt {before.attempt}: ")
     if fault and last.get("outcome") != "Faulted":
         said = None  # whatever it came to, the board was not told
