@@ -202,6 +202,24 @@ async def test_a_wait_can_be_cancelled(line: Line) -> None:
     assert len(line.server.asked) == 1
 
 
+async def test_a_wish_to_one_teammate_holds_back_the_other_too(line: Line) -> None:
+    clock = FakeClock()
+    gate = Gate(clock, jitter=lambda: 0.0)
+    async with (
+        line.opened(Refused(429, retry_after=30), GOOD, GOOD) as model,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(ask, model, REQUEST, gate)
+        await clock.sleepers(1)
+        group.start_soon(ask, model, REQUEST, gate)
+        await clock.sleepers(2)
+        await clock.advance(29.5)
+        before = len(line.server.asked)
+        await clock.advance(0.5)
+
+    assert (before, len(line.server.asked)) == (1, 3)
+
+
 async def test_a_reply_that_never_comes_can_be_cancelled(line: Line) -> None:
     async with line.opened(Hanging()) as model, anyio.create_task_group() as one:
         one.start_soon(model.reply, REQUEST)
