@@ -55,6 +55,25 @@ class Reservation:
     reply: ModelReply | None = None
 
 
+def unpriced(model: Model, budget: Budget) -> str | None:
+    """Why no call of this model could be made under the ceiling in usd; None when one could."""
+    if budget.usd is None or _price_usd(model, 0, 0) is not None:
+        return None
+    return _unknown_price(model, budget.usd)
+
+
+def _price_usd(model: Model, tokens_in: int, tokens_out: int) -> float | None:
+    return model.price_usd(tokens_in, tokens_out) if isinstance(model, Priced) else None
+
+
+def _unknown_price(model: Model, ceiling_usd: float) -> str:
+    return (
+        f"the price of {model.name} is unknown, so a ceiling of {ceiling_usd:g} usd cannot be "
+        f"kept; set `usd_per_million` of {model.name} under `catalog:` in team.yaml, or use "
+        "--max-tokens instead"
+    )
+
+
 class Ledger:
     """One for all teammates of a run; ceilings are judged on spent plus reserved."""
 
@@ -102,12 +121,9 @@ class Ledger:
             tokens_out = model.output_limit(request)
         if self._budget.usd is None:
             return Reservation(tokens=tokens_in + tokens_out)
-        price = model.price_usd(tokens_in, tokens_out) if isinstance(model, Priced) else None
+        price = _price_usd(model, tokens_in, tokens_out)
         if price is None or self._usd is None:
-            raise BudgetReached(
-                f"the price of {model.name} is unknown, so a ceiling of "
-                f"{self._budget.usd:g} usd cannot be kept; use --max-tokens instead"
-            )
+            raise BudgetReached(_unknown_price(model, self._budget.usd))
         return Reservation(tokens=tokens_in + tokens_out, usd=price)
 
     def _over(self, tokens: int, usd: float) -> str | None:

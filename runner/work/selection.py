@@ -15,6 +15,7 @@ from runner.agents.effective import EffectiveAgent, effective_agent
 from runner.board.task import Claimant, Task
 from runner.core.settings import Settings
 from runner.errors import ModelUnavailable
+from runner.work.ledger import unpriced
 from runner.work.models import Choice, Models
 from runner.work.results.schema import ResultSchema, read_schema
 from runner.work.tools import toolbox
@@ -152,6 +153,8 @@ class Selection:
             choice = self._models.choose(definition.model, parent.choice.model if parent else None)
         except ModelUnavailable as error:
             raise NothingThinks(str(error)) from error
+        if reason := unpriced(choice.model, self._settings.budget):
+            raise NothingThinks(reason)
         return Equipment(
             agent=agent,
             choice=choice,

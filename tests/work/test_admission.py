@@ -12,7 +12,8 @@ import pytest
 from runner.board.snapshot import Snapshot
 from runner.board.task import Claimant
 from runner.core.layout import find_layout
-from runner.core.settings import MemberSpec, Settings
+from runner.core.model_settings import Price, ProviderSettings
+from runner.core.settings import Budget, CatalogEntry, MemberSpec, Settings
 from runner.errors import NoModel
 from runner.testing import ScriptedModel, make_board
 from runner.work.admission import Admission
@@ -212,6 +213,20 @@ async def test_no_usable_model_for_one_open_task_refuses_the_whole_run(stage: St
     with pytest.raises(NoModel, match="no usable model for task 2, 3") as raised:
         admission(stage, model="script/gone.yaml").preflight(snapshot)
     assert "gone.yaml is missing" in str(raised.value)
+
+
+async def test_a_model_of_unknown_price_refuses_the_whole_run_under_a_ceiling_of_money(
+    stage: Stage,
+) -> None:
+    snapshot = await board(stage, {"id": 1})
+    local = {"openai": ProviderSettings(base_url="http://127.0.0.1:1/v1")}
+    asked = {"model": "openai/mine", "providers": local, "budget": Budget(usd=1)}
+    price = CatalogEntry(usd_per_million=Price(input=0, output=0))
+
+    with pytest.raises(NoModel, match=r"task 1(.|\n)*the price of openai/mine is unknown"):
+        admission(stage, **asked).preflight(snapshot)
+    admission(stage, **asked, catalog={"openai/mine": price}).preflight(snapshot)
+    admission(stage, **{**asked, "budget": Budget(tokens=1)}).preflight(snapshot)
 
 
 async def test_what_nobody_of_the_team_may_take_needs_no_model(stage: Stage) -> None:

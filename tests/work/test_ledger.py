@@ -7,7 +7,7 @@ import pytest
 
 from runner.core.settings import Budget
 from runner.testing import ScriptedModel
-from runner.work.ledger import BudgetReached, Ledger, Spent
+from runner.work.ledger import BudgetReached, Ledger, Spent, unpriced
 from runner.work.messages import (
     AssistantTurn,
     Model,
@@ -72,8 +72,15 @@ async def test_a_call_that_may_cross_the_money_ceiling_is_not_made() -> None:
 
 
 async def test_an_unknown_price_fails_closed_under_a_money_ceiling() -> None:
-    with pytest.raises(BudgetReached, match="price of other/one is unknown"):
+    mends = "price of other/one is unknown.* other/one under `catalog:` .* --max-tokens"
+    with pytest.raises(BudgetReached, match=mends):
         await spend(Ledger(Budget(usd=9)), Unpriced())
+
+
+def test_an_unknown_price_is_known_before_any_call_and_only_under_a_money_ceiling() -> None:
+    assert "price of other/one is unknown" in (unpriced(Unpriced(), Budget(usd=9)) or "")
+    assert unpriced(Unpriced(), Budget(tokens=9)) is None
+    assert unpriced(Dear(), Budget(usd=9)) is None
 
 
 async def test_a_reply_of_unknown_price_closes_the_money_ceiling() -> None:
