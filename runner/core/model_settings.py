@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from runner.core import readers
 from runner.core.readers import Reader, Unfit
@@ -77,6 +78,15 @@ def read_catalog(value: Any) -> Mapping[str, CatalogEntry]:
     return entries
 
 
+def is_address(text: str) -> bool:
+    """Whether it is the address of a server: a scheme, a host, a port that can be."""
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of a port or an IPv6 host
+        return False
+
+
 def _read(fields: Any, known: Mapping[str, Reader], at: str) -> dict[str, Any]:
     read = {}
     for key, value in _checked(fields, known, at):
@@ -113,9 +123,9 @@ def _efforts(value: Any) -> tuple[str, ...]:
 
 def _url(value: Any) -> str:
     text = readers.one_line(value)
-    if text.startswith(("http://", "https://")):
+    if is_address(text):
         return text
-    raise Unfit("an address that begins with http:// or https://")
+    raise Unfit("an address that begins with http:// or https://, as http://127.0.0.1:8080/v1")
 
 
 _PRICES = ("input", "output", "cached", "cache_write")

@@ -61,6 +61,10 @@ def test_the_catalog_is_read_with_prices(tmp_path: Path) -> None:
             "providers.openai.base_url: found 'localhost', expected an address that begins with",
         ),
         (
+            "providers: {ollama: {base_url: 'http://box:port'}}",
+            "providers.ollama.base_url: found 'http://box:port', expected an address that",
+        ),
+        (
             "providers: {anthropic: {client: aws}}",
             "found 'aws', expected one of bedrock, vertex, azure",
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from runner.core.clock import Clock
 from runner.core.settings import Settings
 from runner.errors import ConfigError, ModelUnavailable
 from runner.work.messages import Model
+from runner.work.models.catalog import listed_names, provider_of
 from runner.work.retry import Gate
 
 if TYPE_CHECKING:
@@ -130,7 +132,9 @@ class Models:
                 elif "/" in one.removeprefix(_ALIAS_PREFIX):
                     names.append(one)
                 else:
-                    refusals.append(f"{one}: no such alias under `models:` in team.yaml")
+                    refusals.append(
+                        f"{one}: no such alias under `models:` in team.yaml{self._near(one)}"
+                    )
             elif one in above:
                 refusals.append(f"{one}: aliases under `models:` lead in a circle")
             elif one not in followed:
@@ -148,6 +152,18 @@ class Models:
             return (default,)
         return meant
 
+    def _near(self, word: str) -> str:
+        """What may be meant by a word that is no alias: an alias, or a model of the list."""
+        alias = word.removeprefix(_ALIAS_PREFIX)
+        vendor = provider_of(alias)
+        if vendor is not None:
+            return f" (did you mean {vendor}/{alias}?)"
+        near = _nearest(alias, (*self._settings.models, *listed_names()))
+        if near is None:
+            return ""
+        vendor = None if near in self._settings.models else provider_of(near)
+        return f" (did you mean {f'{vendor}/{near}' if vendor else near}?)"
+
     def _open(self, name: str, parent: Model | None) -> Model:
         if parent is not None and name == parent.name:
             return parent
@@ -158,8 +174,10 @@ class Models:
             return self._real().open(provider, rest)
         if provider in _LATER_PROVIDERS:
             raise ModelUnavailable(f"provider {provider} is not part of this version")
+        near = _nearest(provider, ("script", *_PROVIDERS))
+        meant = f" (did you mean {near}/{rest}?)" if near else ""
         raise ModelUnavailable(
-            f"no provider {provider!r}; there are script/PATH, "
+            f"no provider {provider!r}{meant}; there are script/PATH, "
             + ", ".join(f"{one}/NAME" for one in _PROVIDERS)
         )
 
@@ -189,6 +207,11 @@ class Models:
 def _reason(pattern: str, model: Model, source: str, refusals: Sequence[str]) -> str:
     skipped = f"; not usable: {'; '.join(refusals)}" if refusals else ""
     return f"{_via(pattern, model.name)} ({source}){skipped}"
+
+
+def _nearest(word: str, known: Sequence[str]) -> str | None:
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.75)
+    return near[0] if near else None
 
 
 def _via(pattern: str, name: str) -> str:

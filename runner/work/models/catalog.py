@@ -91,6 +91,16 @@ def known(provider: str, name: str, catalog: Mapping[str, CatalogEntry]) -> Know
     return found if entry is None else found.with_entry(entry)
 
 
+def provider_of(name: str) -> str | None:
+    """The vendor of a model in the list; None for any other."""
+    vendors = (("anthropic", _CLAUDE), ("openai", _GPT))
+    return next((vendor for vendor, models in vendors if name in models), None)
+
+
+def listed_names() -> tuple[str, ...]:
+    return tuple(_TABLE)
+
+
 def _found(name: str) -> Known:
     """The line of exactly this name, dates and versions aside, else that of its family."""
     bare = _DATED.sub("", _HOSTED.sub("", name))

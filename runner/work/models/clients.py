@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runner.core.model_settings import is_address
 from runner.core.settings import ProviderSettings
 from runner.errors import ModelUnavailable
 from runner.work.models.connection import Connection
@@ -36,8 +38,15 @@ class Place:
         values = (self.environ.get(name, "").strip() for name in names)
         return next((value for value in values if value), None)
 
-    def base_url(self, *variables: str) -> str | None:
-        return self.settings.base_url or self.variable(*variables)
+    def base_url(self, variable: str) -> str | None:
+        """The address of the server, if one is set. Raises: ModelUnavailable, if it is none."""
+        return self.settings.base_url or self._address(variable)
+
+    def _address(self, variable: str) -> str | None:
+        found = self.variable(variable)
+        if found is not None and not is_address(found):
+            raise ModelUnavailable(_no_address(variable, found))
+        return found
 
     def key(self, usual: str, base_url: str | None) -> tuple[str | None, str]:
         """The key with the name of its variable; `NO_KEY` for a server of one's own.
@@ -77,8 +86,7 @@ def anthropic_connection(place: Place) -> Connection:
         raise ModelUnavailable(f"no key: set {name}")
 
     def open_client() -> Any:
-        import anthropic
-
+        anthropic = _load_anthropic()
         # the SDK sends a key as a bearer; many servers beside Anthropic's look for this header
         headers = {"X-Api-Key": key} if key is not None and base_url is not None else None
         return anthropic.AsyncAnthropic(
@@ -98,8 +106,7 @@ def _bedrock(place: Place) -> Connection:
     region = place.settings.region or place.variable("AWS_REGION", "AWS_DEFAULT_REGION")
 
     def open_client() -> Any:
-        import anthropic
-
+        anthropic = _load_anthropic()
         return anthropic.AsyncAnthropicBedrock(
             api_key=token, aws_region=region, base_url=place.settings.base_url, **_common()
         )
@@ -122,8 +129,7 @@ def _vertex(place: Place) -> Connection:
             )
 
     def open_client() -> Any:
-        import anthropic
-
+        anthropic = _load_anthropic()
         login = importlib.import_module("google.auth.exceptions")
         connection.login_errors = (login.GoogleAuthError, RuntimeError)
         return anthropic.AsyncAnthropicVertex(
@@ -151,8 +157,7 @@ def _foundry(place: Place) -> Connection:
         )
 
     def open_client() -> Any:
-        import anthropic
-
+        anthropic = _load_anthropic()
         return anthropic.AsyncAnthropicFoundry(api_key=key, base_url=address, **_common())
 
     return Connection(open_client, key=name)
@@ -178,10 +183,16 @@ def ollama_connection(place: Place) -> Connection:
 
 
 def ollama_url(place: Place) -> str:
-    """The address that ends with `/v1`. `OLLAMA_HOST` may be `host`, `host:port` or an address."""
-    host = place.base_url("OLLAMA_HOST") or OLLAMA_SERVER
+    """The address that ends with `/v1`. `OLLAMA_HOST` may be `host`, `host:port` or an address.
+
+    Raises: ModelUnavailable.
+    """
+    set_host = place.settings.base_url or place.variable("OLLAMA_HOST")
+    host = set_host or OLLAMA_SERVER
     if "://" not in host:
         host = f"http://{host}" if ":" in host else f"http://{host}:11434"
+    if not is_address(host):
+        raise ModelUnavailable(_no_address("OLLAMA_HOST", set_host or ""))
     host = host.replace("//0.0.0.0", "//127.0.0.1").rstrip("/")  # what a server listens on
     return host if host.endswith("/v1") else f"{host}/v1"
 
@@ -215,6 +226,28 @@ def _azure(place: Place) -> Connection:
         )
 
     return Connection(open_client, key=name)
+
+
+def _no_address(variable: str, found: str) -> str:
+    """What is said of a value that is no address; a user and password in it are left out."""
+    bare = found.rpartition("@")[2]
+    without_scheme = f"http://{bare}"
+    usable = "://" not in bare and is_address(without_scheme)
+    mend = without_scheme if usable else "http://127.0.0.1:8080/v1"
+    return f"{variable} is {bare!r}, no address of a server: set it as {mend}"
+
+
+def _load_anthropic() -> Any:
+    """The SDK, told to keep quiet of models that will be retired one day.
+
+    Whoever chose such a model may use it; where warnings are errors, the attempt would end.
+    """
+    import anthropic
+
+    warnings.filterwarnings(
+        "ignore", message=r"The model '.*' is deprecated", category=DeprecationWarning
+    )
+    return anthropic
 
 
 def _common() -> dict[str, Any]:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from runner.core.clock import SystemClock
 from runner.errors import ContextOverflow, ModelError, ModelOverloaded, ModelRejected
@@ -91,7 +92,8 @@ def of_error(model: str, error: Exception, *, key: str = "") -> ModelError:
         return of_kind(model, _kind(body), message)
     cause = error.__cause__
     why = f"{error} ({type(cause).__name__}: {cause})" if cause is not None else f"{error}"
-    return ModelOverloaded(f"{model}: {type(error).__name__}: {_shortened(why)}")
+    at = f" at {server}" if (server := _server(error)) else ""
+    return ModelOverloaded(f"{model}{at}: {type(error).__name__}: {_shortened(why)}")
 
 
 def cut(model: str, content_type: str) -> ModelOverloaded:
@@ -142,6 +144,18 @@ def told(body: object) -> str:
         return body.strip() if isinstance(body, str) else str(body) if body else ""
     kinds = [str(inner[key]) for key in ("type", "code") if inner.get(key)]
     return f"{message} [{', '.join(kinds)}]" if kinds else message
+
+
+def _server(error: Exception) -> str | None:
+    """The address of the server that was asked; no path, query or user, which may hold keys."""
+    try:
+        url = getattr(getattr(error, "request", None), "url", None)
+    except RuntimeError:  # httpx2's way to say that there is none
+        return None
+    if url is None:
+        return None
+    parts = urlsplit(str(url))
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def _kind(body: object) -> str:

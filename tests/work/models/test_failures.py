@@ -145,6 +145,16 @@ def test_a_long_text_of_a_server_is_shortened_and_put_into_one_line() -> None:
     assert "\n" not in str(error)
 
 
+def test_a_failure_of_the_network_names_the_server_and_no_secret_of_its_address() -> None:
+    httpx2 = pytest.importorskip("httpx2")
+    asked = httpx2.Request("POST", "http://user:pass@127.0.0.1:8080/v1/sk-1/chat?key=sk-2")
+    failed = httpx2.ConnectError("refused", request=asked)
+
+    text = str(of_error("p/m", failed))
+    assert text == "p/m at http://127.0.0.1:8080: ConnectError: refused"
+    assert str(of_error("p/m", httpx2.ReadError("cut"))) == "p/m: ReadError: cut"
+
+
 def test_a_failure_of_the_network_names_its_cause() -> None:
     error = ValueError("stream ended")
     error.__cause__ = OSError("connection reset")

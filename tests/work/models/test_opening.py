@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from runner.core.settings import ProviderSettings, Settings
-from runner.errors import ModelRejected, ModelUnavailable
+from runner.errors import ModelOverloaded, ModelRejected, ModelUnavailable
 from runner.testing import FakeClock
 from runner.work.models import Models
 from runner.work.models.clients import Place, ollama_url
@@ -180,6 +180,84 @@ async def test_a_server_that_does_not_answer_is_tried_again_after_a_while() -> N
             providers.open("ollama", "x")
         await clock.advance(11)
         providers.open("ollama", "x")
+
+
+NO_SCHEME = "127.0.0.1:8080/v1"
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "found", "mend"),
+    [
+        ("openai/x", "OPENAI_BASE_URL", NO_SCHEME, f"set it as http://{NO_SCHEME}"),
+        ("openai/x", "OPENAI_BASE_URL", "user:pass@box/v1", "set it as http://box/v1"),
+        ("openai/x", "OPENAI_BASE_URL", "http://", "set it as http://127.0.0.1:8080/v1"),
+        ("openai/x", "OPENAI_BASE_URL", "http://h:port", "set it as http://127.0.0.1:8080/v1"),
+        ("anthropic/x", "ANTHROPIC_BASE_URL", NO_SCHEME, f"set it as http://{NO_SCHEME}"),
+        ("ollama/x", "OLLAMA_HOST", "tcp://box:1", "set it as http://"),
+        ("ollama/x", "OLLAMA_HOST", "box:port", "set it as http://"),
+    ],
+)
+def test_what_is_no_address_of_a_server_is_refused_when_the_model_is_opened(
+    name: str, variable: str, found: str, mend: str
+) -> None:
+    with pytest.raises(ModelUnavailable, match=mend) as caught:
+        opening(name, {variable: found, "OPENAI_API_KEY": "k"})
+
+    assert str(caught.value).startswith(f"{variable} is '")
+    assert "pass" not in str(caught.value)
+
+
+def test_an_address_of_azure_needs_its_scheme_too() -> None:
+    environ = {"AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_ENDPOINT": "h.azure.com"}
+    with pytest.raises(ModelUnavailable, match=r"AZURE_OPENAI_ENDPOINT is 'h\.azure\.com'"):
+        opening("openai/x", environ, client="azure", api_version="2026-10-01")
+
+
+async def test_a_server_that_cannot_be_reached_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    models = Models(
+        Settings(), base_dir=Path(), environ={"OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
+    )
+    with pytest.raises(ModelOverloaded, match=f"openai/x at http://127.0.0.1:{port}: "):
+        await models.choose(["openai/x"]).model.reply(asking(GO))
+    await models.aclose()
+
+
+ASKED_OF_AN_OLD_MODEL = """
+import sys, warnings
+from pathlib import Path
+
+import anyio
+
+from runner.core.settings import Settings
+from runner.work.models import Models
+from tests.work.models.canned import GO, asking
+
+
+async def main() -> None:
+    models = Models(Settings(), base_dir=Path(), environ={"ANTHROPIC_BASE_URL": sys.argv[1]})
+    import anthropic
+
+    warnings.simplefilter("error")
+    print((await models.choose(["anthropic/claude-sonnet-4-5"]).model.reply(asking(GO))).text)
+    try:
+        warnings.warn("another", DeprecationWarning)
+    except DeprecationWarning:
+        print("others are errors still")
+    await models.aclose()
+
+
+anyio.run(main)
+"""
+
+
+def test_a_model_that_its_vendor_will_retire_answers_where_warnings_are_errors() -> None:
+    with serving(HELLO) as canned:
+        command = [sys.executable, "-c", ASKED_OF_AN_OLD_MODEL, canned.url]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.stdout.splitlines(), done.stderr) == (["hello", "others are errors still"], "")
 
 
 @pytest.mark.parametrize(
