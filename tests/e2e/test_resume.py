@@ -79,3 +79,65 @@ def test_a_history_is_carried_to_the_next_task_unless_the_team_says_otherwise(
     transcript = place.root / ".team/transcripts/task_2/1.jsonl"
     start = json.loads(transcript.read_bytes().splitlines()[0])
     assert (start["carried"] > 0) is (history == "carry")
+
+
+def turn(tool: str, **arguments: Any) -> dict[str, Any]:
+    return {"calls": [{tool: arguments}]}
+
+
+def test_a_kill_9_between_a_compaction_and_the_next_answer_goes_on_with_what_it_left(
+    place: Place,
+) -> None:
+    long = [turn("bash", command=f"echo {n} >> lines; seq 2000") for n in (1, 2, 3)]
+    first = [*long, {"fault": "context_overflow"}, {"fault": "hang"}]
+    tasks = {"1": first, "1/2": [turn("submit_result", data="whole")]}
+    (place.root / "s.yaml").write_text(json.dumps({"tasks": tasks}))
+    (place.root / "team.yaml").write_text("model: script/s.yaml\nlimits: {poll_interval: 0.1}\n")
+    place.task(1)
+    records = place.root / ".team/transcripts/task_1"
+    run = place.start("run", "--drain")
+    seen = f"until grep -qs compacted {records}/1.jsonl; do sleep 0.01; done"
+    subprocess.run(["sh", "-c", seen], check=True, timeout=30)
+    run.kill()
+    run.communicate()
+    assert not (records / "2.jsonl").exists()
+
+    code, _, err = place.finish("run", "--drain", "--json")
+
+    assert code == 0, err
+    assert (place.read(1)["result"], place.read(1)["attempt"]) == ("whole", 2)
+    assert (place.root / "lines").read_text().split() == ["1", "2", "3"]
+    shortened = json.loads((records / "1.jsonl").read_bytes().splitlines()[-1])
+    resumed = (json.loads(one) for one in (records / "2.jsonl").read_bytes().splitlines())
+    [taken_up] = [one for one in resumed if one["kind"] == "resumed"]
+    assert (shortened["kind"], taken_up["turns"]) == ("compacted", shortened["turns"])
+
+
+def test_after_a_kill_9_in_a_background_subagent_the_next_attempt_is_told_and_starts_it_again(
+    place: Place,
+) -> None:
+    folder = place.root / ".claude/agents"
+    folder.mkdir(parents=True)
+    for name, spawns in (("lead", "spawns: worker\n"), ("worker", "")):
+        front = f"name: {name}\ndescription: works\n{spawns}"
+        (folder / f"{name}.md").write_text(f"---\n{front}---\nDo it.\n")
+    begin = turn("task", agent="worker", tasks=[{"assignment": "serve"}], background=True)
+    hand_in = turn("submit_result", data="whole")
+    script = {
+        "tasks": {"1": [begin, {"text": "I wait."}], "1/2": [begin, {"text": "I wait."}, hand_in]},
+        "agents": {"worker": [turn("bash", command=KILL), turn("submit_result", data="served")]},
+    }
+    (place.root / "s.yaml").write_text(json.dumps(script))
+    (place.root / "team.yaml").write_text("model: script/s.yaml\nlimits: {poll_interval: 0.1}\n")
+    place.task(1, agent="lead")
+    assert place.finish("run", "--drain")[0] == -9
+
+    code, _, err = place.finish("run", "--drain", "--json")
+
+    assert code == 0, err
+    assert (place.read(1)["result"], place.read(1)["attempt"]) == ("whole", 2)
+    record = place.root / ".team/transcripts/task_1/2.jsonl"
+    lines = [json.loads(one) for one in record.read_bytes().splitlines()]
+    told = [one["text"] for one in lines if one["kind"] == "user"]
+    assert "Subagents have ended with that attempt: start those again" in told[0]
+    assert sum("served" in text for text in told) == 1
