@@ -177,8 +177,8 @@ async def test_an_answer_of_another_form_is_a_reply_or_an_error_of_the_model_and
 
 UNUSABLE = {
     "a number of 5000 digits": ('{"path": ' + "1" * 5_000 + "}", "thousands of digits"),
-    "twenty thousand levels": ('{"path": ' + "[" * 20_000 + "]" * 20_000 + "}", "too deeply"),
-    "cut in its depth": ('{"path": ' + "[" * 20_000, "too deeply"),
+    "twelve thousand levels": ('{"path": ' + "[" * 12_000 + "]" * 12_000 + "}", "too deeply"),
+    "cut in its depth": ('{"path": ' + "[" * 12_000, "too deeply"),
     "five hundred levels": ('{"path": ' + "[" * 500 + "]" * 500 + "}", "too deeply"),
     "an array": ("[1]", "no JSON object"),
 }
