@@ -16,7 +16,8 @@ from runner.agents.yaml12 import NotOneMapping, Unparsable, camel_case, load_map
 LIMITS = ("tools", "disallowedTools", "spawns", "permissionMode")
 # Keys whose value may go on below them, where that of those with one word must be seen too.
 _LISTS = (*LIMITS, "isolation", "model")
-_KEY = re.compile(r"""(["']?)([A-Za-z0-9_][A-Za-z0-9_-]*)\1 *: *(.*)\Z""")
+_FORBIDS = "disallowedTools"
+_KEY = re.compile(r"""(["']?)([A-Za-z0-9_][A-Za-z0-9_-]*)\1 *:(.*)\Z""")
 # Keys as people see them: with characters around them that do not show, or with a wide colon.
 _HIDDEN = r"[^\w\x21-\x7e\uff1a]"
 _SEEN = rf"""(["']?)([A-Za-z][A-Za-z-]*){_HIDDEN}*+\1{_HIDDEN}*+[:\uff1a]"""
@@ -26,6 +27,7 @@ _SEEN_AT_ZERO = re.compile(rf"(?! ){_SEEN_KEY.pattern}")
 _DRESSED = re.compile(r"( *)(\? +)?((?:[&!](?:<[^>]*>|[^\s:]*) +)*)(.*)\Z", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U000([0-9a-fA-F]{5}))")
 _COMMENT = re.compile(r"(^|\s)#.*\Z")
+_COMMENT_BEHIND = re.compile(r"\s#.*\Z")  # one right behind the colon is none
 _BLOCK_SCALAR = re.compile(r"[|>][-+0-9]*\s*(#.*)?\Z")
 _SPECIAL = tuple("[]{}|>&!%@`\"'*")
 
@@ -39,11 +41,22 @@ class Unreadable:
 
 @dataclass(slots=True)
 class _Entry:
-    """A key line and the lines below it, up to the next key line."""
+    """A key line and the lines below it, up to the next key line; `written` is all that follows
+    the colon.
+    """
 
     key: str
-    value: str
+    written: str
     below: list[str] = field(default_factory=list)
+
+    @property
+    def value(self) -> str:
+        return self.written.strip()
+
+    @property
+    def bare(self) -> str:
+        """The value without a comment behind it."""
+        return _COMMENT_BEHIND.sub("", self.written).strip()
 
     @property
     def indented(self) -> list[str]:
@@ -54,6 +67,12 @@ class _Entry:
                 break
             lines.append(line)
         return lines if any(line.strip() for line in lines) else []
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether something stands below that belongs to no value as it is written."""
+        left = self.below[len(self.indented) :]
+        return any(_COMMENT.sub("", line).strip() for line in left)
 
 
 def read_lines(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -128,7 +147,7 @@ def _entries(text: str) -> list[_Entry]:
     for line in text.split("\n"):
         match = _KEY.match(line)
         if match:
-            entries.append(_Entry(camel_case(match[2]), match[3].strip()))
+            entries.append(_Entry(camel_case(match[2]), match[3]))
         elif entries:
             entries[-1].below.append(line)
     return entries
@@ -143,14 +162,20 @@ def _value(entry: _Entry) -> Any:
         return _yaml(entry, entry.indented)
     # in prose a # is part of the text
     prose = entry.key in ("name", "description")
-    return _unquoted(entry.value if prose else _COMMENT.sub("", entry.value))
+    return _unquoted(entry.value if prose else entry.bare)
 
 
 def _list(entry: _Entry) -> Any:
-    """A name, a comma list (text), a list of items, or `Unreadable`."""
-    value = _COMMENT.sub("", entry.value)
+    """A name, a comma list (text), a list of items, or `Unreadable`.
+
+    What stands below at column zero may be what was meant where the value itself says nothing, and
+    more of it where it forbids.
+    """
+    value = entry.bare
     if value == "*":
         return value
+    if value.startswith("#") or (value and entry.key == _FORBIDS and entry.is_followed):
+        return Unreadable(entry.value)
     if not value:
         below = [line for line in entry.below if _COMMENT.sub("", line).strip()]
         return _block_list(entry, below) if below else ""
@@ -159,7 +184,8 @@ def _list(entry: _Entry) -> Any:
     read = _yaml(entry, entry.indented)
     if isinstance(read, Unreadable) and not entry.indented:
         return _flow_list(value) or read
-    return read
+    says_nothing = read is None or (isinstance(read, str) and not read.strip())
+    return Unreadable(entry.value) if says_nothing and entry.is_followed else read
 
 
 def _block_list(entry: _Entry, below: list[str]) -> Any:

@@ -367,3 +367,25 @@ def test_every_tool_and_some_of_mcp_servers_is_every_tool() -> None:
     assert found.tool_rules is None
     assert agent("tools: '*, Read'").tool_rules is not None
     assert agent("tools: [mcp_foo_*]").tool_rules is not None
+
+
+@pytest.mark.parametrize("key", ["tools", "disallowedTools", "permissionMode"])
+@pytest.mark.parametrize("head", [">-", "|", "|2", ">-  # c", "&x", "!!str", "!x", "&x >-", "''"])
+def test_a_limit_that_goes_on_at_column_zero_is_not_lost_in_a_broken_file(
+    key: str, head: str
+) -> None:
+    for below in ("[read]", "plan", "- read"):
+        parsed = parse(f"{BROKEN}{key}: {head}\n{below}")
+        assert parsed.definition is None
+        assert key in (parsed.reason or "")
+
+
+@pytest.mark.parametrize("line", ["tools:# [read]", "tools:#[read]", "disallowedTools:# bash"])
+def test_a_sign_right_behind_the_colon_begins_no_comment(line: str) -> None:
+    assert parse(BROKEN + line).definition is None
+    assert parse(BROKEN + "permissionMode:# plan").definition is None
+
+
+def test_what_may_be_forbidden_on_the_next_line_is_not_lost() -> None:
+    assert parse(BROKEN + "disallowedTools: bash,\nwrite").definition is None
+    assert agent(BROKEN + "disallowedTools: bash\n# and no more").disallowed_tools == ("bash",)
