@@ -173,7 +173,7 @@ def _list(entry: _Entry) -> Any:
     """
     value = entry.bare
     if value == "*":
-        return value
+        return Unreadable(entry.value) if entry.indented else value
     if value.startswith("#") or (value and entry.key == _FORBIDS and entry.is_followed):
         return Unreadable(entry.value)
     if not value:

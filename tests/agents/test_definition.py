@@ -389,3 +389,4 @@ def test_a_sign_right_behind_the_colon_begins_no_comment(line: str) -> None:
 def test_what_may_be_forbidden_on_the_next_line_is_not_lost() -> None:
     assert parse(BROKEN + "disallowedTools: bash,\nwrite").definition is None
     assert agent(BROKEN + "disallowedTools: bash\n# and no more").disallowed_tools == ("bash",)
+    assert parse(BROKEN + "tools: *\n  read").definition is None
