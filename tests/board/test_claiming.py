@@ -169,6 +169,24 @@ def test_a_file_that_has_another_id_at_the_lock_is_claimed_as_that_task(desk: De
     assert (task.id, desk.raw(1)["id"]) == (77, 77)
 
 
+@pytest.mark.parametrize(
+    ("status", "expected"), [("failed", 2), ("Done", 2), ("todo", 1), ("completed", 2)]
+)
+def test_a_task_whose_status_changed_before_the_lock_is_judged_by_what_it_is_then(
+    desk: Desk, status: str, expected: int
+) -> None:
+    desk.put({}, {})
+    store = desk.store()
+
+    def refuses_for(claimant: Claimant) -> Callable[[Task], str | None]:
+        desk.change(1, status=status)
+        return lambda task: None
+
+    task = store.claim_next(ADA, refuses_for=refuses_for)
+    assert task is not None
+    assert task.id == expected
+
+
 def test_a_task_that_others_took_is_offered_again_when_they_give_it_back(desk: Desk) -> None:
     desk.put({"id": 1})
     store, other = desk.store(), desk.store()
