@@ -43,14 +43,14 @@ def usable(front_matter: str) -> AgentDefinition | None:
     return None if definition is None or definition.unusable else definition
 
 
-@settings(max_examples=600)
+@settings(max_examples=300, deadline=None)
 @given(front_matters("tools", "read").filter(lambda text: "read" in text))
 def test_a_list_of_tools_is_never_every_tool(front_matter: str) -> None:
     agent = usable(front_matter)
     assert agent is None or agent.tools is not None
 
 
-@settings(max_examples=600)
+@settings(max_examples=300, deadline=None)
 @given(front_matters("disallowedTools", "bash").filter(lambda text: "bash" in text))
 def test_a_tool_that_is_forbidden_somehow_is_forbidden(front_matter: str) -> None:
     agent = usable(front_matter)
