@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import anyio
 import anyio.to_thread
 from rich.console import Console
 from rich.live import Live
@@ -75,12 +76,16 @@ class Display(ABC):
         return snapshot
 
     async def new_lines(self) -> list[str]:
-        """What happened since the last call, as lines worth a person's time."""
+        """What happened since the last call, as lines worth a person's time.
+
+        A cancel waits: what is taken from the queue is told.
+        """
         events = [self._queue.popleft() for _ in range(len(self._queue))]
         warnings = [line for event in events for line in self._warnings(event)]
         events = [one for one in events if one["event"] not in _QUIET and is_for_people(one)]
         if any(event.get("task") not in {None, *self.subjects} for event in events):
-            await self.look()
+            with anyio.CancelScope(shield=True):
+                await self.look()
         return [*warnings, *(event_line(event, self.subjects) for event in events)]
 
     def _warnings(self, event: dict[str, Any]) -> Iterator[str]:
@@ -112,7 +117,9 @@ class LineDisplay(Display):
         """Print what is queued, on a thread: a slow reader must not hold up the team."""
         lines = await self.new_lines()
         if lines:
-            await anyio.to_thread.run_sync(self._write, "\n".join(lines))
+            # the lines are in no queue any more, and a cancel must not come before they are written
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._write, "\n".join(lines))
 
 
 class LiveDisplay(Display):

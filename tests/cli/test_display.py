@@ -3,9 +3,11 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import anyio
+import pytest
 from rich.console import Console
 
-from runner.cli.display import LiveDisplay
+from runner.cli.display import LineDisplay, LiveDisplay
 from runner.core.settings import Limits, Settings
 from runner.testing.board import make_board
 from runner.work.run import build_team
@@ -36,3 +38,19 @@ async def test_what_happened_stays_above_the_live_view_one_line_each_and_only_wh
     assert len(line) <= 60
     assert " claimed           1    Go Go" in line
     assert line.endswith("…")
+
+
+@pytest.mark.parametrize("task", [1, None])
+async def test_what_happens_right_before_the_end_of_a_run_is_told(
+    tmp_path: Path, task: int | None
+) -> None:
+    team = build_team(make_board(tmp_path, [{"id": 1, "subject": "Go"}]), Settings())
+    told: list[str] = []
+    display = LineDisplay(team, told.append)
+    team.journal.emit("task.claimed", teammate="ann", task=task)
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await display.drain()
+    await display.end()
+    [line] = told
+    assert " claimed" in line
