@@ -6,7 +6,6 @@ those of `EVENTS`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from threading import Lock
@@ -15,6 +14,7 @@ from typing import Any
 from runner.core.appender import Appender
 from runner.core.clock import Clock, to_iso
 from runner.core.files import encode_line
+from runner.core.json_lines import objects_in
 from runner.core.log import get_logger
 from runner.errors import SaveFailed
 
@@ -120,13 +120,7 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
 
 def events_in(data: bytes) -> Iterator[dict[str, Any]]:
     """The events of whole lines; a line that is none is left out."""
-    for line in data.split(b"\n"):
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict) and "event" in value:
-            yield value
+    return (line for line in objects_in(data) if "event" in line)
 
 
 def merged(paths: Iterable[Path]) -> list[dict[str, Any]]:

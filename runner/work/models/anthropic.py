@@ -16,9 +16,10 @@ from runner.work.messages import (
     Turn,
     UserTurn,
 )
-from runner.work.models.failures import cut, of_error, understanding
+from runner.work.models.failures import cut, understanding
 from runner.work.models.native import blocks_for
 from runner.work.models.provided import Asked
+from runner.work.models.streams import take_events
 from runner.work.models.wire import (
     Json,
     as_count,
@@ -49,24 +50,17 @@ class Messages:
 
     async def ask(self, client: Any, asked: Asked) -> ModelReply:
         import anthropic
-        import httpx2
 
         reading = _Reading(asked.request.on_text)
-        try:
-            async with await client.messages.create(
-                model=asked.model,
-                max_tokens=asked.max_tokens,
-                messages=[],
-                stream=True,
-                # not as arguments, which the SDK would walk through again with every request
-                extra_body=request_body(asked),
-            ) as stream:
-                with understanding(asked.name):
-                    async for event in stream:
-                        reading.take(event.to_dict(warnings=False))
-                content_type = stream.response.headers.get("content-type", "")
-        except (anthropic.APIError, httpx2.HTTPError, ValueError) as error:
-            raise of_error(asked.name, error, key=asked.key) from error
+        opening = client.messages.create(
+            model=asked.model,
+            max_tokens=asked.max_tokens,
+            messages=[],
+            stream=True,
+            # not as arguments, which the SDK would walk through again with every request
+            extra_body=request_body(asked),
+        )
+        content_type = await take_events(opening, reading.take, asked, anthropic.APIError)
         if not reading.ended:
             raise cut(asked.name, content_type)
         with understanding(asked.name):

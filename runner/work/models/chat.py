@@ -15,9 +15,10 @@ from runner.work.messages import (
     ToolCall,
     UserTurn,
 )
-from runner.work.models.failures import cut, of_error, understanding
+from runner.work.models.failures import cut, understanding
 from runner.work.models.native import blocks_for
 from runner.work.models.provided import Asked
+from runner.work.models.streams import take_events
 from runner.work.models.wire import (
     Json,
     as_count,
@@ -51,25 +52,18 @@ class ChatCompletions:
         self._limit_key = limit_key
 
     async def ask(self, client: Any, asked: Asked) -> ModelReply:
-        import httpx2
         import openai
 
         body = request_body(asked) | {self._limit_key: asked.max_tokens}
         reading = _Reading(asked.request.on_text)
-        try:
-            async with await client.chat.completions.create(
-                model=asked.model,
-                messages=[],
-                stream=True,
-                # not as arguments, which the SDK would walk through again with every request
-                extra_body=body,
-            ) as stream:
-                with understanding(asked.name):
-                    async for chunk in stream:
-                        reading.take(chunk.to_dict(warnings=False))
-                content_type = stream.response.headers.get("content-type", "")
-        except (openai.APIError, httpx2.HTTPError, ValueError) as error:
-            raise of_error(asked.name, error, key=asked.key) from error
+        opening = client.chat.completions.create(
+            model=asked.model,
+            messages=[],
+            stream=True,
+            # not as arguments, which the SDK would walk through again with every request
+            extra_body=body,
+        )
+        content_type = await take_events(opening, reading.take, asked, openai.APIError)
         if not reading.ended:
             raise cut(asked.name, content_type)
         with understanding(asked.name):

@@ -14,9 +14,10 @@ from runner.work.messages import (
     Turn,
     UserTurn,
 )
-from runner.work.models.failures import cut, of_error, of_kind, understanding
+from runner.work.models.failures import cut, of_kind, understanding
 from runner.work.models.native import blocks_for
 from runner.work.models.provided import Asked
+from runner.work.models.streams import take_events
 from runner.work.models.wire import (
     Json,
     as_count,
@@ -38,24 +39,17 @@ class Responses:
     """Requests and replies in the form of the Responses API."""
 
     async def ask(self, client: Any, asked: Asked) -> ModelReply:
-        import httpx2
         import openai
 
         reading = _Reading(asked.request.on_text)
-        try:
-            async with await client.responses.create(
-                model=asked.model,
-                input=[],
-                stream=True,
-                # not as arguments, which the SDK would walk through again with every request
-                extra_body=request_body(asked),
-            ) as stream:
-                with understanding(asked.name):
-                    async for event in stream:
-                        reading.take(event.to_dict(warnings=False))
-                content_type = stream.response.headers.get("content-type", "")
-        except (openai.APIError, httpx2.HTTPError, ValueError) as error:
-            raise of_error(asked.name, error, key=asked.key) from error
+        opening = client.responses.create(
+            model=asked.model,
+            input=[],
+            stream=True,
+            # not as arguments, which the SDK would walk through again with every request
+            extra_body=request_body(asked),
+        )
+        content_type = await take_events(opening, reading.take, asked, openai.APIError)
         if reading.failure is not None:
             raise of_kind(asked.name, *reading.failure)
         if reading.response is None:
