@@ -132,10 +132,13 @@ def _released(task: Task, snapshot: Snapshot) -> Iterator[str]:
 
 
 def _early(snapshot: Snapshot, events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Nobody began before every blocker was completed, as far as journals tell of its end."""
+    """Nobody began before every blocker was completed, as far as journals tell of its end.
+
+    What a later run noted of a dead one tells that it ended, and not when.
+    """
     completed: dict[str | None, str] = {}
     for event in events:
-        if event.get("event") == "task.completed":
+        if event.get("event") == "task.completed" and not event.get("noted_later"):
             completed.setdefault(key_of(event.get("task")), str(event.get("ts")))
     for claim in _claims(events):
         task = snapshot.tasks.get(key_of(claim.get("task")) or "")

@@ -92,3 +92,11 @@ def test_torn_files_and_temporaries_are_told(tmp_path: Path) -> None:
     assert any(fault.startswith("task_2.json: ") for fault in faults)
     assert ".task_1.json.abc.tmp: a temporary file was left" in faults
     assert len(broken_promises(tmp_path)) == len(faults) - 1
+
+
+def test_an_end_that_a_later_run_noted_says_nothing_of_when_it_was(tmp_path: Path) -> None:
+    done = {"status": "completed", "attempt": 1}
+    layout = make_board(tmp_path, [done, {**done, "unblockedBy": [1]}])
+    ends = [event("completed", noted_later=True), event("completed", 2)]
+    journal(layout, event("claimed"), event("claimed", 2), *ends)
+    assert broken_promises(tmp_path) == []
