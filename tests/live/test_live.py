@@ -130,9 +130,10 @@ async def test_a_reply_is_heard_bit_by_bit_and_its_tokens_are_counted(
 @pytest.mark.parametrize("name", MODELS)
 async def test_a_reply_that_reaches_its_limit_is_told_as_cut(tmp_path: Path, name: str) -> None:
     async with opened(name, tmp_path) as model:
-        reply = await model.reply(asking("Count from one to a hundred, in words.", tokens=8))
+        # few: it may end by itself after any of them
+        reply = await model.reply(asking("Count from one to a hundred, in words.", tokens=2))
 
-    assert (reply.stop, reply.output_tokens) == ("length", 8)
+    assert (reply.stop, reply.output_tokens) == ("length", 2)
 
 
 @pytest.mark.parametrize("name", MODELS)
